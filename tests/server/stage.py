@@ -21,10 +21,10 @@ from bobstay.server.server_ports import NoIndex
 from bobstay.server.session_commands import UserMessage
 from bobstay.server.sessions.external_sessions import ExternalSessions
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.sessions.session_registry import SessionRegistry, session_ids
+from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.hub import Hub
-from bobstay.server.workers.native_worker import NativeParts, NativeWorker
+from bobstay.server.workers.native_worker import NativeServices, NativeWorker
 from bobstay.sessions.log_store import LogStore
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
@@ -54,7 +54,7 @@ class Stage:
         self.inbox = Inbox()
         self.slots = Capacity(most_running)
         self.registry.listeners.append(self._heard)
-        parts = NativeParts(environment, self.inbox, self.slots)
+        parts = NativeServices(environment, self.inbox, self.slots)
 
         def make(id: str, epoch: int, session: OpenSession) -> NativeWorker:
             return NativeWorker(id, epoch, session, parts)
@@ -62,7 +62,7 @@ class Stage:
         self.runner = Runner(self.registry, make, **watch)
         config = Config(state=str(folder / "bobstay" / "server"), roots=(str(folder),))
         nothing: Any = None
-        self.outside = ExternalSessions(self.registry, self.inbox, environment.paths.contacts)
+        self.outside = ExternalSessions(self.registry, self.inbox, environment.paths.control_sockets)
         self.console = Console(
             config,
             environment,
@@ -80,7 +80,8 @@ class Stage:
         self._changed = asyncio.Condition()
 
     async def start(self) -> Self:
-        self.registry.pending.update(dict.fromkeys(session_ids(self.registry.store)))
+        logs = Path(self.registry.store.directory).glob("*.jsonl")
+        self.registry.pending.update((log.stem, None) for log in logs if log.is_file())
         for session_id in tuple(self.registry.pending):
             with suppress(OSError):  # no session
                 self.registry.view(session_id)
@@ -97,7 +98,9 @@ class Stage:
         return await session_commands.launch(self.console, str(self.work), SessionConfig(**config), words)
 
     async def say(self, session_id: str, prompt: str, **more: Any) -> str:
-        return await session_commands.message(self.console, session_id, UserMessage((Text(prompt),), "ada"), **more)
+        return await session_commands.send_message(
+            self.console, session_id, UserMessage((Text(prompt),), "ada"), **more
+        )
 
     async def until(self, session_id: str, condition: Callable[[SessionView], bool]) -> SessionView:
         """Wait until a session's view is as wanted."""
@@ -118,7 +121,7 @@ class Stage:
 
     def _heard(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
         self.seen.append((after.id, envelope))
-        self.inbox.heard(after.id, envelope.event)
+        self.inbox.observe(after.id, envelope.event)
         asyncio.ensure_future(self._notify())  # noqa: RUF006 - it ends at once
 
     async def _notify(self) -> None:

@@ -1,4 +1,4 @@
-"""Directories that people added to those sessions may work in, kept in the server's state."""
+"""Stores the directories that people added to the allowed roots, in the server's state."""
 
 import os
 
@@ -8,7 +8,7 @@ NAME = "roots.json"
 
 
 def read_roots(state: str) -> tuple[str, ...]:
-    """What was added before; a file that cannot be read adds nothing."""
+    """The added directories; none if the file cannot be read."""
     try:
         with open(os.path.join(state, NAME), "rb") as file:
             return msgspec.json.decode(file.read(1 << 20), type=tuple[str, ...])
@@ -17,7 +17,7 @@ def read_roots(state: str) -> tuple[str, ...]:
 
 
 def write_roots(state: str, roots: tuple[str, ...]) -> None:
-    """Raises `OSError`; the file is then as it was."""
+    """Raises `OSError`; the file is then unchanged."""
     temporary = os.path.join(state, f"{NAME}.{os.getpid()}.tmp")
     with open(temporary, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
         file.write(msgspec.json.encode(roots))

@@ -1,6 +1,6 @@
-"""The ASGI application: every route there is, behind the doors."""
+"""The ASGI application: all routes of the server."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -9,17 +9,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 
-from bobstay.server.api.dispatch import failure, route
+from bobstay.server.api.dispatch import error_response, make_route
 from bobstay.server.api.endpoints import AT_ROOT, ENDPOINTS
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.static_files import page_route
 
-Lifespan = Callable[[Starlette], Any]
-
 
 def make_app(console: Console, more: tuple[BaseRoute, ...] = (), begin: Any = None, end: Any = None) -> Starlette:
-    """The application around `console`. `begin` and `end` are awaited when it starts and stops."""
+    """The application of `console`. `begin` and `end` are awaited when it starts and stops."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None, None]:
@@ -32,8 +30,8 @@ def make_app(console: Console, more: tuple[BaseRoute, ...] = (), begin: Any = No
     app = Starlette(
         routes=[
             *more,
-            *(route(endpoint) for endpoint in ENDPOINTS),
-            *(route(endpoint, "") for endpoint in AT_ROOT),
+            *(make_route(endpoint) for endpoint in ENDPOINTS),
+            *(make_route(endpoint, "") for endpoint in AT_ROOT),
             page_route(),
         ],
         lifespan=lifespan,
@@ -44,14 +42,14 @@ def make_app(console: Console, more: tuple[BaseRoute, ...] = (), begin: Any = No
 
 
 async def _missing(request: Request, _: Exception) -> Response:
-    return failure(ApiError("not_found", f"There is nothing at {request.url.path[:200]}."))
+    return error_response(ApiError("not_found", f"There is nothing at {request.url.path[:200]}."))
 
 
 async def _wrong_method(request: Request, _: Exception) -> Response:
-    answer = failure(ApiError("method_not_allowed", f"{request.method[:20]} is not possible here."))
-    places = [place for place in request.app.routes if isinstance(place, Route)]
+    answer = error_response(ApiError("method_not_allowed", f"{request.method[:20]} is not possible here."))
+    routes = [each for each in request.app.routes if isinstance(each, Route)]
     possible = {
-        name for place in places if place.matches(request.scope)[0] is not Match.NONE for name in place.methods or ()
+        name for each in routes if each.matches(request.scope)[0] is not Match.NONE for name in each.methods or ()
     }
     answer.headers["Allow"] = ", ".join(sorted(possible))
     return answer

@@ -1,4 +1,4 @@
-"""What workflow modes leave behind: found in the logs, and handed to the next mode with its first words."""
+"""Artifacts of workflow modes: read from the logs, and passed to the next mode with its first prompt."""
 
 import asyncio
 from collections.abc import Iterable
@@ -12,28 +12,28 @@ from bobstay.server.sessions.log_reader import LogReader
 NAMES = {"research": "research note", "plan": "plan", "review": "review of the plan"}
 
 
-async def left_by(console: Console, session_id: str) -> list[ArtifactMade]:
-    """What a session left, oldest first."""
+async def read_artifacts(console: Console, session_id: str) -> list[ArtifactMade]:
+    """The artifacts of a session, oldest first."""
     view = console.registry.view(session_id)
-    # The whole log is read: others need not wait for that.
-    return await asyncio.to_thread(_made, console.registry.reader(view.id))
+    # The whole log is read, so in a thread.
+    return await asyncio.to_thread(_find_artifacts, console.registry.reader(view.id))
 
 
-def _made(reader: LogReader) -> list[ArtifactMade]:
+def _find_artifacts(reader: LogReader) -> list[ArtifactMade]:
     return [envelope.event for envelope in reader.read() if isinstance(envelope.event, ArtifactMade)]
 
 
-async def handed_over(console: Console, wanted: Iterable[tuple[str, str]]) -> tuple[Block, ...]:
-    """The artifacts named by session and id, as words for the model.
+async def artifact_blocks(console: Console, wanted: Iterable[tuple[str, str]]) -> tuple[Block, ...]:
+    """The artifacts named by session and id, as blocks of a prompt.
 
     Raises:
-        ApiError: one of them is not there.
+        ApiError: one of them does not exist.
     """
     blocks: list[Block] = []
     for session_id, id in wanted:
-        found = next((one for one in await left_by(console, session_id) if one.id == id), None)
+        found = next((one for one in await read_artifacts(console, session_id) if one.id == id), None)
         if found is None:
-            raise ApiError("not_found", f"Session {session_id[:80]} left no artifact {id[:80]}.")
+            raise ApiError("not_found", f"Session {session_id[:80]} has no artifact {id[:80]}.")
         text = f"This is the {NAMES[found.kind]} of an earlier session, titled {found.title!r}:\n\n{found.text}"
         blocks.append(Text(text))
     return tuple(blocks)

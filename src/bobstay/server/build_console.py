@@ -1,4 +1,4 @@
-"""Puts a server together: the only place of it that knows every part."""
+"""Builds the server from its services; the only module that knows all of them."""
 
 import asyncio
 import logging
@@ -25,12 +25,12 @@ from bobstay.server.auxiliary_workers import AuxiliaryWorkers
 from bobstay.server.capacity import Capacity
 from bobstay.server.compat.compat_routes import routes as compat_routes
 from bobstay.server.console import Config, Console
-from bobstay.server.crash_recovery import recover, sweep_up
+from bobstay.server.crash_recovery import end_orphans, recover
 from bobstay.server.db import state_tables
 from bobstay.server.db.database import Database
 from bobstay.server.db.database_errors import DatabaseProblem
 from bobstay.server.db.retention import DAY
-from bobstay.server.files.session_directory import bounds_for, permitted
+from bobstay.server.files.session_directory import build_allowed_roots, is_allowed
 from bobstay.server.inbox import Inbox
 from bobstay.server.memory_trimming import MemoryTrimming
 from bobstay.server.metrics import Metrics
@@ -38,8 +38,8 @@ from bobstay.server.notifications.notifier import Notifier
 from bobstay.server.rpc.rpc_bridge import RpcBridge
 from bobstay.server.rpc.rpc_server import NAME as RPC_SOCKET
 from bobstay.server.rpc.rpc_server import RpcServer
-from bobstay.server.runner import Maker, Runner
-from bobstay.server.session_expiry import tidy_up
+from bobstay.server.runner import Runner, WorkerFactory
+from bobstay.server.session_expiry import expire_sessions
 from bobstay.server.session_loading import SessionLoading
 from bobstay.server.session_secrets import SessionSecrets
 from bobstay.server.sessions.external_sessions import ExternalSessions
@@ -52,11 +52,11 @@ from bobstay.server.streams.hub import Hub
 from bobstay.server.streams.stream_timing import StreamTiming
 from bobstay.server.streams.subscription import Streams
 from bobstay.server.streams.terminal_socket import terminal_route
-from bobstay.server.workers.native_worker import NativeParts, NativeWorker
+from bobstay.server.workers.native_worker import NativeServices, NativeWorker
 from bobstay.server.workers.process.engine_command_line import clear_mcp_configs
 from bobstay.server.workers.process.engine_version import EngineVersions
 from bobstay.server.workers.process.process_worker import ProcessWorker
-from bobstay.server.workers.process.spawner import ProcessParts, WorkerFiles
+from bobstay.server.workers.process.spawner import ProcessServices, WorkerFiles
 from bobstay.server.workers.worker import AgentWorker, WorkerError
 from bobstay.sessions.log_store import LogStore
 from bobstay.version import __version__
@@ -64,8 +64,8 @@ from bobstay.version import __version__
 log = logging.getLogger(__name__)
 
 
-class Built(Struct):
-    """A server that is ready to be started; `app` starts and stops all of it with its lifespan."""
+class ConsoleServer(Struct):
+    """A server that is ready to start; the lifespan of `app` starts and stops its services."""
 
     console: Console
     streams: Streams
@@ -74,50 +74,54 @@ class Built(Struct):
     rpc: RpcServer
 
 
-async def build(config: Config, environment: Environment, rules: AuthSettings | None = None) -> Built:
-    """Open the database, learn the sessions, and make the application.
+async def build_console(config: Config, environment: Environment, rules: AuthSettings | None = None) -> ConsoleServer:
+    """Open the database and create all services and the application.
 
     Raises:
-        DatabaseProblem, BadAddress: with a text for a person.
+        DatabaseProblem, BadAddress: with a text for people.
     """
     private_folder(config.state)
     store = LogStore(environment.paths.sessions)
     database = await Database.open(config.database, config.state, store)
-    hub, inbox, crew = Hub(), Inbox(), AuxiliaryWorkers()
+    hub, inbox, auxiliary_workers = Hub(), Inbox(), AuxiliaryWorkers()
     registry = SessionRegistry(store, hub, database)
     slots, variables = Capacity(config.most_running), SessionSecrets()
     await variables.load(database)
-    doors = Authorizer(database.engine, rules or AuthSettings.of(config), database.audit)
-    doors.attend(lambda: {client.principal.client for client in hub.clients()}, hub.revoke)
+    auth = Authorizer(database.engine, rules or AuthSettings.of(config), database.audit)
+    auth.track_connections(lambda: {client.principal.client for client in hub.clients()}, hub.revoke)
     runner = Runner(
-        registry, _maker(config, NativeParts(environment, inbox, slots), variables), idle_seconds=config.idle_seconds
+        registry,
+        _worker_factory(config, NativeServices(environment, inbox, slots), variables),
+        idle_seconds=config.idle_seconds,
     )
-    outside = ExternalSessions(registry, inbox, environment.paths.contacts)
-    console = Console(config, environment, registry, hub, inbox, runner, database, doors, outside, crew, slots)
+    outside = ExternalSessions(registry, inbox, environment.paths.control_sockets)
+    console = Console(
+        config, environment, registry, hub, inbox, runner, database, auth, outside, auxiliary_workers, slots
+    )
     console.audit = database.audit
     console.added_roots = read_roots(config.state)
     console.variables = variables
     console.versions = EngineVersions(environment, config.state)
-    console.meter = Metrics(registry)
-    console.bell = _bell(console)
-    crew.console = console
+    console.metrics = Metrics(registry)
+    console.notifier = _build_notifier(console)
+    auxiliary_workers.console = console
 
-    def heard(_: SessionView, after: SessionView, envelope: Envelope) -> None:
-        inbox.heard(after.id, envelope.event)
+    def update_inbox(_: SessionView, after: SessionView, envelope: Envelope) -> None:
+        inbox.observe(after.id, envelope.event)
 
-    registry.listeners.append(heard)
+    registry.listeners.append(update_inbox)
     MemoryTrimming(registry)
     streams = Streams(registry, timing=StreamTiming.of(config.heartbeat))
-    life = _Life(console)
-    inner = make_app(console, _sockets(console, streams), life.begin, life.end)
+    lifespan = _Lifespan(console)
+    inner = make_app(console, _socket_routes(console, streams), lifespan.begin, lifespan.end)
     inner.state.streams = streams
     rpc = RpcServer(streams, RpcBridge(ENDPOINTS, console, inner), os.path.join(config.state, RPC_SOCKET))
-    life.rpc = rpc
-    return Built(console, streams, AuthMiddleware(inner, doors.threshold), inner, rpc)
+    lifespan.rpc = rpc
+    return ConsoleServer(console, streams, AuthMiddleware(inner, auth.origin_policy), inner, rpc)
 
 
-class _Life:
-    """What happens when the server starts and when it stops, in this order and back."""
+class _Lifespan:
+    """Starts the services in order, and stops them in reverse."""
 
     rpc: RpcServer
 
@@ -128,12 +132,12 @@ class _Life:
 
     async def begin(self) -> None:
         console = self._console
-        await state_tables.forget_unfinished(console.database)
+        await state_tables.delete_unfinished_requests(console.database)
         await self._loading.begin()
-        if console.bell is not None:
-            await console.bell.begin(console.registry.views.values())
+        if console.notifier is not None:
+            await console.notifier.begin(console.registry.views.values())
         await self._sweep()
-        await console.doors.start()
+        await console.auth.start()
         await console.outside.begin()
         await self.rpc.start()
         console.runner.begin()
@@ -146,90 +150,90 @@ class _Life:
             await asyncio.wait([self._recovering])
         await self.rpc.close()
         await console.outside.close()
-        await console.crew.close()
+        await console.auxiliary_workers.close()
         await console.runner.close()
         if console.versions is not None:
             await console.versions.close()
-        if console.bell is not None:
-            await console.bell.close()
-        await console.doors.close()
+        if console.notifier is not None:
+            await console.notifier.close()
+        await console.auth.close()
         await console.database.close()
 
     async def _sweep(self) -> None:
-        """Before anybody is let in: what they start must not be taken for what was left."""
+        """Clean up after an earlier server, before clients can start anything that looks like its remains."""
         try:
-            await sweep_up(self._console)
-        except Exception:  # a boundary: whatever is wrong with what others left, the server starts
-            log.exception("looking for what an earlier server left broke")
+            await end_orphans(self._console)
+        except Exception:  # a boundary: remains of an earlier server must not prevent the start
+            log.exception("cleaning up after an earlier server failed")
 
     async def _recover(self) -> None:
         late = bool(self._console.registry.pending)
         try:
             await self._loading.finish()
-        except DatabaseProblem as found:  # the logs are there; the tables follow when they can be written
-            log.warning("the index is behind: %s", found)
+        except DatabaseProblem as problem:  # the logs are complete; the tables catch up when they can be written
+            log.warning("the database is behind: %s", problem)
         if late:
             await self._sweep()
-        taken_up = await recover(self._console)
-        if taken_up:
-            log.info("%d sessions had been cut off", len(taken_up))
+        recovered = await recover(self._console)
+        if recovered:
+            log.info("recovered %d interrupted sessions", len(recovered))
         await self._prune()
         while True:
-            await tidy_up(self._console)
+            await expire_sessions(self._console)
             await asyncio.sleep(DAY)
 
     async def _prune(self) -> None:
-        """Clean work trees of sessions that are no more go; those with changes stay."""
+        """Remove worktrees without changes whose session no longer exists."""
         console = self._console
         known = {view.config.worktree for view in console.registry.views.values() if view.config.worktree}
         gone, kept = await worktrees_of(console).prune(known)
         if gone or kept:
-            log.info("work trees of no session: %d removed, %d kept for their changes", len(gone), len(kept))
+            log.info("worktrees without a session: %d removed, %d kept for their changes", len(gone), len(kept))
 
 
-def _bell(console: Console) -> Notifier:
-    """Notifications: of every session there is, to devices of clients that are not revoked."""
+def _build_notifier(console: Console) -> Notifier:
+    """The notifier for changes of all sessions; it drops subscriptions of revoked clients."""
     config, registry = console.config, console.registry
     public = next((url for url in config.public_urls if url.startswith("https://")), "mailto:console@bobstay.example")
-    mask = Redactor(console.environment.secrets)
-    # Otherwise anybody who may read could have requests sent to other programs of this machine.
+    redactor = Redactor(console.environment.secrets)
+    # Otherwise anybody with the scope read could make this server send requests to other programs of this machine.
     local, network = config.push_to_loopback, console.environment.network
-    bell = Notifier(console.database, config.state, mask, loopback=local, subject=public, network=network)
+    notifier = Notifier(console.database, config.state, redactor, loopback=local, subject=public, network=network)
 
     def is_open(session_id: str, interaction: str) -> bool:
         view = registry.views.get(session_id)
         return view is not None and any(entry.id == interaction for entry in view.interactions)
 
-    bell.is_open = is_open
-    registry.changes.listeners.append(bell.see)
-    registry.forgotten.append(bell.forget)
-    console.doors.attend(bell.owners, bell.revoked)
-    return bell
+    notifier.is_open = is_open
+    registry.changes.listeners.append(notifier.update)
+    registry.forgotten.append(notifier.forget)
+    console.auth.track_connections(notifier.subscribed_clients, notifier.remove_client)
+    return notifier
 
 
-def _maker(config: Config, native: NativeParts, variables: SessionSecrets) -> Maker:
+def _worker_factory(config: Config, native: NativeServices, variables: SessionSecrets) -> WorkerFactory:
     temporary = os.path.join(config.state, "temporary")
     os.makedirs(temporary, 0o700, exist_ok=True)
     clear_mcp_configs(temporary)
-    process = ProcessParts(
+    process = ProcessServices(
         native.environment,
         native.inbox,
-        native.slots,
+        native.capacity,
         temporary,
         pass_keys=config.pass_keys,
         questions=config.questions,
     )
 
     def make(id: str, epoch: int, session: OpenSession) -> AgentWorker:
-        # Whatever wakes an agent comes through here: a person, an answer, a restart of the server.
-        bounds = bounds_for(config, native.environment.paths, read_roots(config.state))
-        if not permitted(os.path.realpath(session.view.cwd), bounds):
+        # Checked here because every start of a worker passes through: a prompt, an answer, a restart of the server.
+        bounds = build_allowed_roots(config, native.environment.paths, read_roots(config.state))
+        if not is_allowed(os.path.realpath(session.view.cwd), bounds):
             text = f"{session.view.cwd[:500]} is outside the directories in which sessions of this server may work."
             raise WorkerError(f"{text} An administrator can add it in Settings, Directories.")
         engine = session.view.config.engine
-        own = variables.of(session.id)
+        own = variables.variables_of(session.id)
         if engine == "native":
-            return NativeWorker(id, epoch, session, _with_own(native, own) if own else native)
+            return NativeWorker(id, epoch, session, _with_session_variables(native, own) if own else native)
         command = config.engines.get(engine)
         if command is None:
             text = f"This server has no engine {engine!r}. Start it with --engine {engine}=COMMAND."
@@ -239,15 +243,15 @@ def _maker(config: Config, native: NativeParts, variables: SessionSecrets) -> Ma
     return make
 
 
-def _with_own(parts: NativeParts, own: dict[str, str]) -> NativeParts:
-    """The same with variables of a session's own, which its commands get and nobody is shown."""
+def _with_session_variables(parts: NativeServices, own: dict[str, str]) -> NativeServices:
+    """The same with the variables of one session, which its commands get and which are redacted."""
     environment = parts.environment
     secrets = {**environment.secrets, **secret_values(own)}
     environment = replace(environment, children={**environment.children, **own}, secrets=secrets)
     return replace(parts, environment=environment)
 
 
-def _sockets(console: Console, streams: Streams) -> tuple[BaseRoute, ...]:
+def _socket_routes(console: Console, streams: Streams) -> tuple[BaseRoute, ...]:
     from starlette.requests import HTTPConnection
 
     from bobstay.server.auth.principal import Principal, Scope
@@ -257,6 +261,6 @@ def _sockets(console: Console, streams: Streams) -> tuple[BaseRoute, ...]:
 
     return (
         websocket_route(streams, admit, version=__version__),
-        terminal_route(console.hub, console.crew.terminal, admit),
+        terminal_route(console.hub, console.auxiliary_workers.terminal, admit),
         *compat_routes(console, streams),
     )

@@ -1,4 +1,4 @@
-"""How many sessions may work at once: others wait in line, and one that waits for a person lets another go first."""
+"""Limits how many sessions run at once: others queue, and a session that waits for a person frees its slot."""
 
 import asyncio
 from collections import deque
@@ -10,74 +10,74 @@ class Capacity:
     def __init__(self, most: int) -> None:
         self.most = most
         self.running = 0
-        self._line: deque[asyncio.Future[None]] = deque()
+        self._queue: deque[asyncio.Future[None]] = deque()
 
     @property
     def waiting(self) -> int:
-        return len(self._line)
+        return len(self._queue)
 
     @asynccontextmanager
-    async def held(self) -> AsyncGenerator[None, None]:
-        """Hold a place, first come first served."""
+    async def hold(self) -> AsyncGenerator[None, None]:
+        """Hold a slot, first come first served."""
         await self._enter()
         try:
             yield
         finally:
             self._leave()
 
-    def lend(self) -> None:
-        """Give the place one holds to others for a while."""
+    def release(self) -> None:
+        """Give up a held slot temporarily."""
         self._leave()
 
-    def take_back(self) -> None:
-        """Work that had begun is finished: it needs no waiting, even if there are too many for a moment."""
+    def reclaim(self) -> None:
+        """Take the slot again without waiting, because work in progress is finished first, even over the limit."""
         self.running += 1
 
     async def _enter(self) -> None:
-        if self.running < self.most and not self._line:
+        if self.running < self.most and not self._queue:
             self.running += 1
             return
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._line.append(place)
+        ticket: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append(ticket)
         try:
-            await place
+            await ticket
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():
+            if ticket.done() and not ticket.cancelled():
                 self._leave()
             else:
-                self._line.remove(place)
+                self._queue.remove(ticket)
             raise
 
     def _leave(self) -> None:
         self.running -= 1
-        while self._line and self.running < self.most:
-            place = self._line.popleft()
-            if not place.done():
+        while self._queue and self.running < self.most:
+            ticket = self._queue.popleft()
+            if not ticket.done():
                 self.running += 1
-                place.set_result(None)
+                ticket.set_result(None)
 
 
 class CapacitySeat:
-    """The place of one worker, which others have while it waits for a person."""
+    """The slot of one worker, released while it waits for a person."""
 
-    def __init__(self, slots: Capacity) -> None:
-        self._slots = slots
-        self._held = self._lent = False
+    def __init__(self, capacity: Capacity) -> None:
+        self._capacity = capacity
+        self._held = self._released = False
 
     @asynccontextmanager
-    async def held(self) -> AsyncGenerator[None, None]:
-        async with self._slots.held():
+    async def hold(self) -> AsyncGenerator[None, None]:
+        async with self._capacity.hold():
             self._held = True
             try:
                 yield
             finally:
                 self._held = False
 
-    def waits(self, waiting: bool) -> None:
-        """The worker begins to wait for a person, or no longer does."""
+    def set_waiting(self, waiting: bool) -> None:
+        """The worker starts or stops waiting for a person."""
         if waiting and self._held:
-            self._lent = True
-            self._slots.lend()
-        elif not waiting and self._lent:
-            self._lent = False
-            self._slots.take_back()
+            self._released = True
+            self._capacity.release()
+        elif not waiting and self._released:
+            self._released = False
+            self._capacity.reclaim()

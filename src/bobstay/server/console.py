@@ -1,4 +1,4 @@
-"""The parts of a running server, put together once and handed to whoever needs them."""
+"""Configuration and services of a running server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from bobstay.server.auth.audit_port import AuditLog, NoAuditLog, Refusals
 from bobstay.server.revert.revert_undo import Undos
-from bobstay.system.named_locks import Locks
+from bobstay.system.named_locks import NamedLocks
 
 if TYPE_CHECKING:
     from bobstay.config.environment import Environment
@@ -28,36 +28,36 @@ if TYPE_CHECKING:
 
 
 class Config(Struct, frozen=True):
-    """What whoever starts the server decides."""
+    """Configuration given at the start of the server."""
 
     state: str
-    """The directory that holds everything of this server: `${BOBSTAY_HOME}/server`."""
+    """The directory with all state of this server: `${BOBSTAY_HOME}/server`."""
     host: str = "127.0.0.1"
     port: int = 3001
     database: str = ""
     """A URL; SQLite in the state directory if empty."""
     roots: tuple[str, ...] = ()
-    """Directories sessions may work in; none given means the home directory and where the server was started."""
+    """Directories sessions may work in; if empty, the home directory and where the server was started."""
     most_running: int = 8
     idle_seconds: float = 900.0
-    """After so long without a prompt an engine is put to sleep."""
+    """An engine without a prompt for so long is stopped."""
     archive_after_days: float = 0.0
-    """Logs of archived sessions that did not change for so long are packed away; 0 leaves them. Nothing is deleted."""
+    """Logs of archived sessions that did not change for so long are compressed; 0 disables it. Nothing is deleted."""
     heartbeat: float = 15.0
     engines: dict[str, tuple[str, ...]] = field(default_factory=lambda: {"claude": ("claude",)})
-    """External commands by the name of their engine. Only whoever starts the server names them."""
+    """Commands of external engines by name. They can be set only at the start of the server."""
     push_to_loopback: bool = False
-    """Whether notifications may go to services on this very machine. For tests only: whoever may read names them."""
+    """Whether push services on this machine are allowed. For tests only: anybody with the scope read can name one."""
     pass_keys: bool = True
-    """Whether external engines get the keys of model providers, or use a log-in of their own."""
+    """Whether external engines get the API keys of model providers, or use their own login."""
     questions: Literal["permission", "hook"] = "permission"
-    """How questions of external engines come: as requests for permission, or by a hook before the tool."""
+    """How external engines send questions: as permission requests, or through a hook before the tool."""
     public_urls: tuple[str, ...] = ()
-    """Origins under which a reverse proxy shows this server."""
+    """Origins under which a reverse proxy publishes this server."""
     user_header: str = ""
-    """The header in which a trusted reverse proxy names the user; empty means none is believed."""
+    """The header in which a trusted reverse proxy names the user; empty disables it."""
     proxies: tuple[str, ...] = ()
-    """Addresses or networks of trusted reverse proxies; none named means this machine."""
+    """Addresses or networks of trusted reverse proxies; if empty, this machine only."""
 
 
 class Console(Struct):
@@ -68,26 +68,26 @@ class Console(Struct):
     inbox: Inbox
     runner: Runner
     database: Database
-    doors: Authorizer
+    auth: Authorizer
     outside: ExternalSessions
-    crew: AuxiliaryWorkers
+    auxiliary_workers: AuxiliaryWorkers
     slots: Capacity | None = None
-    """How many sessions work, and how many wait for a place."""
+    """How many sessions run, and how many wait for a slot."""
     audit: AuditLog = field(default_factory=NoAuditLog)
-    """Where it is written down who did what."""
+    """Records who did what."""
     refusals: Refusals = field(default_factory=Refusals)
-    """The part of it that is about those who might not."""
+    """Records refused requests in the audit log, at a limited rate."""
     variables: SessionSecrets | None = None
-    """What single sessions are run with beside the common environment."""
+    """Environment variables and MCP configurations of single sessions."""
     versions: EngineVersions | None = None
-    """Which versions the programs of external engines are."""
-    meter: Metrics | None = None
-    """Counts what happens, for the metrics."""
+    """Versions of the programs of external engines."""
+    metrics: Metrics | None = None
+    """Counters for `/metrics`."""
     added_roots: tuple[str, ...] = ()
-    """Directories that people added in the page to those of the configuration."""
+    """Directories that people added in the page, beside those of the configuration."""
     undos: Undos = field(default_factory=Undos)
-    """Rejected changes that can be put back."""
-    making: Locks = field(default_factory=Locks)
-    """By the id of a session that is being made: nobody else makes it meanwhile."""
-    bell: Notifier | None = None
-    """Tells devices of people who do not look."""
+    """Rejected changes that can be restored."""
+    creating: NamedLocks = field(default_factory=NamedLocks)
+    """Locks by the id of a session that is being created."""
+    notifier: Notifier | None = None
+    """Sends push notifications."""

@@ -1,4 +1,4 @@
-"""Makes the scratch project of a first visit: a small program whose test fails, in a git repository of its own."""
+"""Creates the demo project for a first session: a small program with a failing test, in its own git repository."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ NAME = "bobstay-demo"
 MOST = 100
 PROMPT = "Fix the failing test."
 TEST = "python3 test_greeting.py"
-"""What the demo model runs; allowed in the project from the start, so that only the edit is asked about."""
+"""The command of the demo model; allowed in the project from the start, so that only the edit needs approval."""
 FILES = {
     "greeting.py": 'def greet(name):\n    return "Hello, " + nam\n',
     "test_greeting.py": 'from greeting import greet\n\nassert greet("world") == "Hello, world"\nprint("ok")\n',
@@ -23,18 +23,18 @@ _AUTHOR = ("-c", "user.name=bobstay demo", "-c", "user.email=demo@localhost", "-
 
 
 async def make_demo(parent: str, environment: Mapping[str, str]) -> str:
-    """Make the project below `parent`; returns its directory.
+    """Create the project below `parent`; returns its directory.
 
     Raises:
-        ApiError: storage, if nothing can be written there.
+        ApiError: storage, if it cannot be written there.
     """
     try:
-        folder = await asyncio.to_thread(_written, parent)
+        folder = await asyncio.to_thread(_write_files, parent)
     except OSError as error:
         text = f"The demo project cannot be created in {parent}: {error.strerror}."
         raise ApiError("storage", text) from error
     program = find_program("git", environment.get("PATH", ""))
-    if program:  # without git the session works all the same, only its changes are not shown
+    if program:  # without git the session works too, only its changes are not shown
         git = Git(
             program, {**environment, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}, folder, _AUTHOR
         )
@@ -44,7 +44,7 @@ async def make_demo(parent: str, environment: Mapping[str, str]) -> str:
     return folder
 
 
-def _written(parent: str) -> str:
+def _write_files(parent: str) -> str:
     for number in range(1, MOST):
         folder = os.path.join(parent, NAME if number == 1 else f"{NAME}-{number}")
         try:

@@ -1,4 +1,4 @@
-"""The errors of the API: an enumerated code for programs, words for people, one status of HTTP each."""
+"""Errors of the API: a code for programs, a message for people, and an HTTP status each."""
 
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -67,7 +67,7 @@ class Problem(Struct, frozen=True):
 
 
 class ProblemBody(Struct, frozen=True):
-    """The body of every answer that is not a success."""
+    """The body of every unsuccessful response."""
 
     error: Problem
 

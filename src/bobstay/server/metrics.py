@@ -1,4 +1,4 @@
-"""Numbers about this server for Prometheus, in its text format."""
+"""Metrics of this server in the text format of Prometheus."""
 
 import os
 import resource
@@ -19,25 +19,25 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Metrics:
-    """Counts what happens from the moment it is made. One for a server; it hangs itself into the registry."""
+    """Counts events from its creation on. Registers itself with the registry; one per server."""
 
     def __init__(self, registry: SessionRegistry) -> None:
         self.began = time.monotonic()
         self.events = 0
         self.transitions: Counter[str] = Counter()
-        registry.listeners.append(self._heard)
+        registry.listeners.append(self._count)
 
-    def _heard(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
+    def _count(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
         self.events += 1
         if before.status != after.status:
             self.transitions[after.status] += 1
 
 
-def text(console: Console, meter: Metrics) -> str:
-    """All numbers now."""
+def render_metrics(console: Console, metrics: Metrics) -> str:
+    """The current value of all metrics."""
     lines: list[str] = []
-    for name, kind, words, values in _metrics(console, meter):
-        lines += (f"# HELP {name} {words}", f"# TYPE {name} {kind}")
+    for name, kind, description, values in _metrics(console, metrics):
+        lines += (f"# HELP {name} {description}", f"# TYPE {name} {kind}")
         lines += (f"{name}{labels} {value}" for labels, value in values)
     return "\n".join(lines) + "\n"
 
@@ -46,25 +46,27 @@ Value = tuple[str, float]
 Metric = tuple[str, str, str, list[Value]]
 
 
-def _metrics(console: Console, meter: Metrics) -> Iterable[Metric]:
+def _metrics(console: Console, metrics: Metrics) -> Iterable[Metric]:
     views = console.registry.views.values()
     by_status = Counter(view.status for view in views)
     statuses: tuple[Status, ...] = get_args(Status)
     yield _gauge("info", "The version that runs.", [(_label("version", __version__), 1)])
-    yield _gauge("uptime_seconds", "Since the server began to count.", round(time.monotonic() - meter.began, 3))
+    yield _gauge("uptime_seconds", "Time since the server started.", round(time.monotonic() - metrics.began, 3))
     yield _gauge("sessions", "Sessions by status.", [(_label("status", each), by_status[each]) for each in statuses])
-    yield _gauge("workers", "Agents that are up.", sum(post.worker.alive() for post in console.runner.posts.values()))
-    if console.slots is not None:
-        yield _gauge("slots_running", "Sessions at work.", console.slots.running)
-        yield _gauge("slots_waiting", "Sessions in line for a place.", console.slots.waiting)
-        yield _gauge("slots_most", "Sessions that may work at once.", console.slots.most)
     yield _gauge(
-        "interactions_open", "Questions that wait for a person.", sum(len(view.interactions) for view in views)
+        "workers", "Running agent workers.", sum(post.worker.alive() for post in console.runner.slots.values())
+    )
+    if console.slots is not None:
+        yield _gauge("slots_running", "Running sessions.", console.slots.running)
+        yield _gauge("slots_waiting", "Sessions that wait for a slot.", console.slots.waiting)
+        yield _gauge("slots_most", "Sessions that may run at once.", console.slots.most)
+    yield _gauge(
+        "interactions_open", "Interactions that wait for a person.", sum(len(view.interactions) for view in views)
     )
     yield _gauge("clients_connected", "Open streams and sockets.", len(console.hub.clients()))
-    yield _counter("events_appended_total", "Entries written to logs.", [("", meter.events)])
-    reached: list[Value] = [(_label("status", each), meter.transitions[each]) for each in statuses]
-    yield _counter("session_transitions_total", "How often sessions came into a status.", reached)
+    yield _counter("events_appended_total", "Entries written to logs.", [("", metrics.events)])
+    reached: list[Value] = [(_label("status", each), metrics.transitions[each]) for each in statuses]
+    yield _counter("session_transitions_total", "Transitions of sessions into a status.", reached)
     yield from _database(console)
     yield _gauge("resident_memory_bytes", "Memory of this process.", _memory())
     yield _counter("cpu_seconds_total", "Processor time of this process.", [("", round(time.process_time(), 3))])
@@ -73,17 +75,17 @@ def _metrics(console: Console, meter: Metrics) -> Iterable[Metric]:
 def _database(console: Console) -> Iterable[Metric]:
     health = console.database.health()
     yield _gauge("database_up", "Whether the tables can be written.", int(health.ok))
-    yield _gauge("database_lag_entries", "Entries of logs on their way into the tables.", health.waiting)
-    yield _gauge("database_behind_sessions", "Sessions whose logs must be read again.", health.behind)
-    yield _gauge("database_skipped_entries", "Entries no table has a place for.", health.skipped)
+    yield _gauge("database_lag_entries", "Log entries that are not yet in the tables.", health.waiting)
+    yield _gauge("database_behind_sessions", "Sessions whose logs must be re-read.", health.behind)
+    yield _gauge("database_skipped_entries", "Log entries that were skipped because they fit no table.", health.skipped)
 
 
-def _gauge(name: str, words: str, values: float | list[Value]) -> Metric:
-    return f"bobstay_{name}", "gauge", words, values if isinstance(values, list) else [("", values)]
+def _gauge(name: str, description: str, values: float | list[Value]) -> Metric:
+    return f"bobstay_{name}", "gauge", description, values if isinstance(values, list) else [("", values)]
 
 
-def _counter(name: str, words: str, values: list[Value]) -> Metric:
-    return f"bobstay_{name}", "counter", words, values
+def _counter(name: str, description: str, values: list[Value]) -> Metric:
+    return f"bobstay_{name}", "counter", description, values
 
 
 def _label(name: str, value: str) -> str:

@@ -9,13 +9,13 @@ from bobstay.permissions.mode import MODES
 from bobstay.providers.provider_registry import MissingKey
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
-from bobstay.server.workers.process.engine_process import program_of
+from bobstay.server.workers.process.engine_process import find_engine_program
 from bobstay.server.workers.process.engine_trust import folder_trust
 from bobstay.server.workers.worker import WorkerError
 
 
 async def check_startable(console: Console, cwd: str, config: SessionConfig, *, runs: bool) -> None:
-    """Nothing is created where this fails. `runs` says that there is a prompt, so that an agent starts at once.
+    """Check that a session can start, before anything is created. `runs`: it has a prompt and starts at once.
 
     Raises:
         ApiError: invalid or cannot_start, with the `field` of the request that is to blame.
@@ -44,19 +44,17 @@ def check_engine(console: Console, engine: str) -> None:
 
 def check_output(config: SessionConfig) -> None:
     if config.engine == "native" and not config.live:
-        text = (
-            "Only an external engine can be started once for each prompt: the engine `native` is part of this server."
-        )
+        text = "Only an external engine can be started once per prompt: the engine `native` is part of this server."
         raise ApiError("invalid", text, field="live")
     if config.live and config.output_format != "stream-json":
-        text = f"An engine that stays writes stream-json. For {config.output_format}, set `live` to false."
+        text = f"A live engine writes stream-json. For {config.output_format}, set `live` to false."
         raise ApiError("invalid", text, field="output_format")
 
 
 def _check_command(console: Console, cwd: str, engine: str) -> None:
     command = console.config.engines[engine]
     try:
-        program_of(command, console.environment.children.get("PATH", ""))
+        find_engine_program(command, console.environment.children.get("PATH", ""))
         folder_trust(command, cwd, console.environment.paths)
     except WorkerError as error:
         raise ApiError("cannot_start", str(error), field="engine") from error

@@ -1,4 +1,4 @@
-"""Starts the server and says where it is; stops it in good order when asked to."""
+"""Runs the console's server: binds its socket, prints its address, and shuts it down gracefully."""
 
 import asyncio
 import gc
@@ -16,20 +16,20 @@ from bobstay.config.environment import Environment
 from bobstay.server.auth.auth_settings import AuthSettings, OpenBindError, check_bind
 from bobstay.server.auth.host_names import BadAddress
 from bobstay.server.auth.private_files import NotPrivate, opening_page
-from bobstay.server.build_console import Built, build
+from bobstay.server.build_console import ConsoleServer, build_console
 from bobstay.server.console import Config
 from bobstay.server.db.database_errors import DatabaseProblem
-from bobstay.server.state_lock import StateLock, TakenError
+from bobstay.server.state_lock import StateLock, StateLockedError
 from bobstay.server.streams.socket_protocol import listening_socket
 from bobstay.server.streams.stream_server import StreamServer, server_options
 from bobstay.version import __version__
 
 log = logging.getLogger(__name__)
-CUT_OFF = (OSError, TakenError, OpenBindError, BadAddress, NotPrivate, DatabaseProblem)
+START_ERRORS = (OSError, StateLockedError, OpenBindError, BadAddress, NotPrivate, DatabaseProblem)
 
 
 class ServeError(Exception):
-    """The server cannot be started. The text is for a person."""
+    """The server cannot be started. The text is for people."""
 
 
 class Certificate:
@@ -52,21 +52,21 @@ def serve(
     say: Callable[[str], object],
     browse: Callable[[str], object] | None = None,
 ) -> int:
-    """Run until stopped. `say` is told the address, `browse` the page that leads a browser to it.
+    """Run until stopped. `say` prints the address, `browse` opens the page that redirects a browser to it.
 
     Raises:
         ServeError
     """
     try:
         check_bind(config.host, tls=bool(certificate), insecure=insecure)
-        lock = StateLock.take(config.state)
-    except CUT_OFF as error:
-        raise ServeError(_words(error)) from error
+        lock = StateLock.acquire(config.state)
+    except START_ERRORS as error:
+        raise ServeError(_error_text(error)) from error
     try:
-        with _listening(config) as listener, asyncio.Runner(loop_factory=_loop) as runner:
+        with _open_listener(config) as listener, asyncio.Runner(loop_factory=_new_event_loop) as runner:
             return runner.run(_run(config, environment, certificate, listener, lock, say, browse))
-    except CUT_OFF as error:
-        raise ServeError(_words(error)) from error
+    except START_ERRORS as error:
+        raise ServeError(_error_text(error)) from error
     finally:
         lock.release()
 
@@ -81,25 +81,25 @@ async def _run(
     browse: Callable[[str], object] | None,
 ) -> int:
     _raise_file_limit()
-    _listen_to_signals()
+    _reset_ignored_signals()
     port: int = listener.getsockname()[1]
     config = replace(config, port=port)
-    built = await build(config, environment, AuthSettings.of(config, tls=bool(certificate)))
-    lock.note(built.console.doors.address())
+    built = await build_console(config, environment, AuthSettings.of(config, tls=bool(certificate)))
+    lock.write_address(built.console.auth.address())
     server = _Server(built, certificate, say, browse)
     try:
         await server.serve(sockets=[listener])
     finally:
-        server.tidy()
+        server.remove_opening_page()
     return 0
 
 
 class _Server(StreamServer):
-    """Says where it is once it is there."""
+    """Prints its address once it accepts connections."""
 
     def __init__(
         self,
-        built: Built,
+        built: ConsoleServer,
         certificate: Certificate,
         say: Callable[[str], object],
         browse: Callable[[str], object] | None,
@@ -118,10 +118,10 @@ class _Server(StreamServer):
         await super().startup(sockets)
         if not self.started:
             return
-        gc.freeze()  # what is there by now stays: looking through it each time would hold everybody up for 50 ms
+        gc.freeze()  # objects created until now are permanent: scanning them would pause all requests for 50 ms
         log.info("bobstay %s serves port %d", __version__, self._console.config.port)
-        doors = self._console.doors
-        address = doors.address(await doors.start_code())
+        auth = self._console.auth
+        address = auth.address(await auth.start_code())
         self._say(address)
         if self._browse is not None:
             self._page = opening_page(self._console.config.state, address)
@@ -129,16 +129,16 @@ class _Server(StreamServer):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await super().shutdown(sockets)
-        # uvicorn would let the signal end the process once more; it was obeyed, and the exit code says so.
+        # uvicorn would raise the signal again; the server already stopped because of it and exits with 0.
         self._captured_signals.clear()
 
-    def tidy(self) -> None:
-        """Remove the page that led the browser here: it held a code."""
+    def remove_opening_page(self) -> None:
+        """Remove the page that redirected the browser, because it contains a code."""
         if self._page and os.path.exists(self._page):
             os.unlink(self._page)
 
 
-def _listening(config: Config) -> socket.socket:
+def _open_listener(config: Config) -> socket.socket:
     try:
         return listening_socket(config.host, config.port)
     except OSError as error:
@@ -146,8 +146,8 @@ def _listening(config: Config) -> socket.socket:
         raise OSError(error.errno, reason) from None
 
 
-def _loop() -> asyncio.AbstractEventLoop:
-    """A faster loop where there is one: with many clients the loop itself is most of the work."""
+def _new_event_loop() -> asyncio.AbstractEventLoop:
+    """uvloop if it is installed: with many clients the event loop is most of the work."""
     try:
         import uvloop
     except ImportError:
@@ -156,7 +156,7 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 def _raise_file_limit() -> None:
-    """Every session and every client is an open file: take as many as the system gives."""
+    """Raise the limit of open files to the hard limit: every session and every client needs one."""
     import resource
 
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -166,19 +166,19 @@ def _raise_file_limit() -> None:
         return
 
 
-def _listen_to_signals() -> None:
-    """What this process ignores (after `nohup`, or `&` in a script) the programs in its terminals would ignore too.
+def _reset_ignored_signals() -> None:
+    """Replace ignored signals (after `nohup`, or `&` in a script), which the programs in terminals would inherit.
 
-    A handler that does nothing is the same to us, but nobody inherits it.
+    A handler that does nothing has the same effect here, but is not inherited.
     """
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, _pass_over)
+            signal.signal(number, _ignore_signal)
 
 
-def _pass_over(_number: int, _frame: FrameType | None) -> None:
-    """Nothing: see above."""
+def _ignore_signal(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing, without SIG_IGN."""
 
 
-def _words(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)

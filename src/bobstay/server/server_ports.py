@@ -1,4 +1,4 @@
-"""What the parts of the server need from each other, as narrow protocols."""
+"""Protocols between the server's services."""
 
 from typing import Protocol
 
@@ -7,27 +7,27 @@ from bobstay.server.sessions.session_view import SessionView
 
 
 class Index(Protocol):
-    """Tables made from the logs, for lists, paging and search. They lag a moment behind and can be made anew."""
+    """Tables projected from the logs, for lists, paging and search. They lag behind slightly and can be rebuilt."""
 
     def put(self, session_id: str, envelope: Envelope, view: SessionView) -> None:
-        """Take note of an entry of a log, soon. `view` is the session after it."""
+        """Queue an entry of a log for projection. `view` is the session after it."""
         ...
 
-    def packed_log(self, session_id: str) -> str:
-        """Where the session's log is if it was packed away: then it is not gone. Else empty."""
+    def archived_log_path(self, session_id: str) -> str:
+        """The path of the session's compressed log; empty if the log is not compressed."""
         ...
 
     async def unpack(self, session_id: str, by: str) -> None:
-        """Bring a packed log back to where it was."""
+        """Restore a compressed log to its original path."""
         ...
 
     async def forget(self, session_id: str) -> None:
-        """Remove all that was made from the log of a session that is gone."""
+        """Remove all rows of a deleted session."""
         ...
 
 
 class NoIndex:
-    """For parts that are tried without a database."""
+    """Does nothing; for tests without a database."""
 
     def put(self, session_id: str, envelope: Envelope, view: SessionView) -> None:
         return
@@ -35,7 +35,7 @@ class NoIndex:
     async def forget(self, session_id: str) -> None:
         return
 
-    def packed_log(self, session_id: str) -> str:
+    def archived_log_path(self, session_id: str) -> str:
         return ""
 
     async def unpack(self, session_id: str, by: str) -> None:

@@ -1,4 +1,4 @@
-"""What people and programs may do with sessions, whichever door they come through."""
+"""Commands on sessions, shared by all APIs: create, message, interrupt, continue, configure."""
 
 import asyncio
 import logging
@@ -18,16 +18,16 @@ from bobstay.model.session_events import Configured, InterruptAsked, SessionChan
 from bobstay.server.api.worktrees_routes import worktrees_of
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
-from bobstay.server.files.session_directory import allowed, bounds_of
+from bobstay.server.files.session_directory import allowed_roots, resolve_allowed
 from bobstay.server.inbox import Deliver
 from bobstay.server.preflight import check_mode, check_startable
-from bobstay.server.runner import settle
-from bobstay.server.sessions.external_sessions import is_outside
+from bobstay.server.runner import close_orphaned
+from bobstay.server.sessions.external_sessions import is_external
 from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.sessions.session_status import BUSY, ENDED
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.workers.worker import AgentWorker
-from bobstay.server.workflows import may_be_in
+from bobstay.server.workflows import allows_mode
 from bobstay.server.worktrees import Worktree
 from bobstay.sessions.log import LogError
 
@@ -36,20 +36,20 @@ Delivery: TypeAlias = Literal["steer", "queue", "interrupt"]
 
 
 class UserMessage(Struct, frozen=True):
-    """What is said to a session, and by whom."""
+    """A message to a session, with its sender."""
 
     blocks: tuple[Block, ...] = ()
     by: str = ""
     client_id: str = ""
-    """The sender's own id for it: said twice, it is heard once."""
+    """The sender's own id for it: a message that is sent twice is processed once."""
     variables: dict[str, str] = {}
-    """Of a session that begins: what its processes find in their environment."""
+    """For a new session: environment variables of its processes."""
     mcp_config: dict[str, Any] = {}
-    """Of a session that begins: the MCP servers of its engine."""
+    """For a new session: the MCP servers of its engine."""
 
 
 class WorktreeRequest(Struct, frozen=True):
-    """A work tree of its own is wanted; with names that are made up if not given."""
+    """A request for a worktree of its own; names that are not given are generated."""
 
     branch: str = ""
     base: str = ""
@@ -59,19 +59,19 @@ async def launch(
     console: Console,
     cwd: str,
     config: SessionConfig,
-    words: UserMessage,
+    message: UserMessage,
     *,
     title: str = "",
     tree: WorktreeRequest | None = None,
     id: str = "",
 ) -> SessionView:
-    """Begin a session, under this id if one is given; with words, its agent sets to work on them.
+    """Create a session, with this id if one is given; with a message, its agent starts at once.
 
     Raises:
         ApiError, LogError
     """
     where = working_directory(console, cwd)
-    await check_startable(console, where, config, runs=bool(words.blocks))
+    await check_startable(console, where, config, runs=bool(message.blocks))
     session_id = id or new_id()
     made: Worktree | None = None
     if tree is not None:
@@ -81,47 +81,47 @@ async def launch(
     try:
         if made is not None:
             await asyncio.to_thread(trust_worktree, made.path, made.project, console.environment.paths)
-        if (words.variables or words.mcp_config) and console.variables is not None:
-            await console.variables.give(console.database, session_id, words.variables, words.mcp_config)
-        session = console.registry.create(where, config, title=title, by=words.by, id=session_id)
-    except BaseException:  # whatever it was: without a session nobody would remove its secrets and its work tree
+        if (message.variables or message.mcp_config) and console.variables is not None:
+            await console.variables.set(console.database, session_id, message.variables, message.mcp_config)
+        session = console.registry.create(where, config, title=title, by=message.by, id=session_id)
+    except BaseException:  # without a session nothing else would remove its secrets and its worktree
         if console.variables is not None:
-            await console.variables.take_away(console.database, session_id)
+            await console.variables.delete(console.database, session_id)
         if made is not None:
             with suppress(ApiError):
-                await worktrees_of(console).take_back(made)
+                await worktrees_of(console).undo_add(made)
         raise
-    if words.blocks:
-        session.record(InputQueued(new_id(), words.blocks, "queue", words.client_id))
+    if message.blocks:
+        session.record(InputQueued(new_id(), message.blocks, "queue", message.client_id))
         await console.runner.wake(session.id)
-    console.runner.let_go(session.id)
+    console.runner.release(session.id)
     return session.view
 
 
-async def say_first(console: Console, session_id: str, words: UserMessage) -> SessionView:
-    """Give a session the words it was begun with, if a crash or a full disk kept them from it.
+async def send_first_message(console: Console, session_id: str, message: UserMessage) -> SessionView:
+    """Send a session its first message again, if a crash or a full disk prevented that.
 
     Raises:
         ApiError, LogError
     """
     view = console.registry.view(session_id)
-    if not words.blocks or view.status in BUSY or view.elsewhere or view.stored:
+    if not message.blocks or view.status in BUSY or view.elsewhere or view.stored:
         return view
-    session = await console.registry.take(session_id)
-    if not _known_input(session, words.client_id):
-        session.record(InputQueued(new_id(), words.blocks, "queue", words.client_id))
+    session = await console.registry.acquire(session_id)
+    if not _known_input(session, message.client_id):
+        session.record(InputQueued(new_id(), message.blocks, "queue", message.client_id))
         await console.runner.wake(session_id)
-    console.runner.let_go(session_id)
+    console.runner.release(session_id)
     return session.view
 
 
-async def message(
+async def send_message(
     console: Console,
     session_id: str,
-    words: UserMessage,
+    message: UserMessage,
     delivery: Delivery = "queue",
 ) -> str:
-    """Give words to a session; returns the id of the input. The same `client_id` twice is one message (FM-7).
+    """Send a message to a session; returns the id of the input. The same `client_id` twice is one message.
 
     Raises:
         ApiError, LogError
@@ -129,37 +129,39 @@ async def message(
     view = console.registry.view(session_id)
     _check_open(view, delivery)
     check_bounds(console, view)
-    if is_outside(view):
-        return await console.outside.say(session_id, words.blocks, _how(delivery), words.client_id)
-    session = await console.registry.take(session_id)
-    if words.client_id and (known := _known_input(session, words.client_id)):
-        console.runner.let_go(session_id)
+    if is_external(view):
+        return await console.outside.send_message(session_id, message.blocks, _how(delivery), message.client_id)
+    session = await console.registry.acquire(session_id)
+    if message.client_id and (known := _known_input(session, message.client_id)):
+        console.runner.release(session_id)
         return known
-    queued = InputQueued(new_id(), words.blocks, _how(delivery), words.client_id)
+    queued = InputQueued(new_id(), message.blocks, _how(delivery), message.client_id)
     session.record(queued)
     if delivery == "interrupt" and session.view.status in ("running", "waiting_input"):
-        await interrupt(console, session_id, by=words.by)
+        await interrupt(console, session_id, by=message.by)
     await console.runner.wake(session_id)
     return queued.id
 
 
 async def interrupt(console: Console, session_id: str, *, by: str = "", force: bool = False) -> SessionView:
-    """End the turn of a session, even if nothing can be written. Raises `wrong_state` if none is under way."""
+    """End the turn of a session, even if its log cannot be written. Raises `wrong_state` if no turn runs."""
     view = console.registry.view(session_id)
     if view.status not in BUSY:
         raise ApiError("wrong_state", f"Nothing runs in this session: it is {view.status}.", status=view.status)
-    if is_outside(view):
+    if is_external(view):
         await console.outside.interrupt(session_id)
         return view
-    session = await console.registry.take(session_id)
+    session = await console.registry.acquire(session_id)
     worker = console.runner.worker(session_id)
     if worker is not None:
         await _stop_turn(console, session, worker, InterruptAsked(by, force))
     else:
         session.record(InterruptAsked(by, force))
-        if not console.runner.is_moving(session_id):  # one that is coming up finds the wish
-            settle(session, "Interrupted.", by)  # none could come up: what waits for it, or for a person, is given up
-            console.runner.let_go(session_id)
+        if not console.runner.is_moving(session_id):  # a worker that is starting finds the request
+            close_orphaned(
+                session, "Interrupted.", by
+            )  # no worker could start: queued inputs and open interactions are closed
+            console.runner.release(session_id)
     return session.view
 
 
@@ -168,22 +170,22 @@ async def _stop_turn(console: Console, session: OpenSession, worker: AgentWorker
         session.record(asked)
     except LogError as error:
         log.warning("session %s is stopped, but its log cannot say so: %s", session.id, error)
-        console.runner.settle_later(session.id, asked.by)
+        console.runner.close_later(session.id, asked.by)
     try:
         await worker.interrupt(force=asked.force)
     except LogError as error:
         log.warning("session %s is ended by force: %s", session.id, error)
-        await console.runner.rest(session.id, "killed")
+        await console.runner.stop_agent(session.id, "killed")
     if not worker.alive():
-        # It was ended, not only its turn: what is queued waits for the next message, and nobody starts it again.
-        await console.runner.rest(session.id, "stopped")
+        # The worker ended, not only its turn: queued inputs wait for the next message, and it is not restarted.
+        await console.runner.stop_agent(session.id, "stopped")
         if session.view.status in BUSY:
-            console.runner.settle_later(session.id, asked.by)
+            console.runner.close_later(session.id, asked.by)
 
 
-def delivery(console: Console, view: SessionView) -> Deliver | None:
-    """How an answer reaches who asked, where nobody waits for it in this process."""
-    if is_outside(view):
+def answer_delivery(console: Console, view: SessionView) -> Deliver | None:
+    """How an answer is delivered if nothing waits for it in this process."""
+    if is_external(view):
         return console.outside.answer
     if console.runner.worker(view.id) is not None:
         return None
@@ -194,17 +196,17 @@ def delivery(console: Console, view: SessionView) -> Deliver | None:
     return wake
 
 
-async def follow_on(
+async def continue_session(
     console: Console,
     session_id: str,
-    words: UserMessage,
+    message: UserMessage,
     config: SessionConfig | None = None,
     *,
     at: str = "",
     state_checked: bool = True,
     id: str = "",
 ) -> SessionView:
-    """Go on from a session in a child of it; `at` names the entry after which it goes another way.
+    """Continue a session in a child session; `at` names the entry after which it branches off.
 
     The child gets this `id`, if one is given.
     """
@@ -213,71 +215,71 @@ async def follow_on(
         raise ApiError("wrong_state", f"Cannot continue session with status {view.status}", status=view.status)
     check_bounds(console, view)
     settings = config or replace(view.config, max_turns=SessionConfig().max_turns)
-    await check_startable(console, view.cwd, settings, runs=bool(words.blocks))
-    child = await console.registry.branch_off(session_id, at, settings, by=words.by, id=id)
+    await check_startable(console, view.cwd, settings, runs=bool(message.blocks))
+    child = await console.registry.branch_off(session_id, at, settings, by=message.by, id=id)
     if console.variables is not None:
-        await console.variables.hand_on(console.database, session_id, child.id)
-    if words.blocks:
-        child = await console.registry.take(child.id)
-        child.record(InputQueued(new_id(), words.blocks, "queue", words.client_id))
+        await console.variables.copy(console.database, session_id, child.id)
+    if message.blocks:
+        child = await console.registry.acquire(child.id)
+        child.record(InputQueued(new_id(), message.blocks, "queue", message.client_id))
         await console.runner.wake(child.id)
-    console.runner.let_go(child.id)
+    console.runner.release(child.id)
     return child.view
 
 
 async def retry(console: Console, session_id: str, *, by: str = "") -> SessionView:
-    """Try again what failed: the words that wait in the queue, else the last ones."""
+    """Retry what failed: the queued messages, else the last turn."""
     view = console.registry.view(session_id)
     if view.status not in ("failed", "interrupted"):
-        raise ApiError("wrong_state", f"There is nothing to try again: the session is {view.status}.")
+        raise ApiError("wrong_state", f"There is nothing to retry: the session is {view.status}.")
     check_bounds(console, view)
     if not view.queued:
-        await message(console, session_id, UserMessage((Text("Go on."),), by))
+        await send_message(console, session_id, UserMessage((Text("Go on."),), by))
     else:
         await console.runner.wake(session_id)
     return console.registry.view(session_id)
 
 
 async def drop_input(console: Console, session_id: str, input_id: str) -> None:
-    session = await console.registry.take(session_id)
+    session = await console.registry.acquire(session_id)
     if all(entry.id != input_id for entry in session.view.queued):
-        console.runner.let_go(session_id)
-        raise ApiError("not_found", "There is no such input in the queue: it may have been taken up.")
+        console.runner.release(session_id)
+        raise ApiError("not_found", "There is no such input in the queue: the agent may have started on it.")
     session.record(InputDropped(input_id))
-    console.runner.let_go(session_id)
+    console.runner.release(session_id)
 
 
 async def edit_input(console: Console, session_id: str, input_id: str, blocks: tuple[Block, ...]) -> None:
-    session = await console.registry.take(session_id)
+    session = await console.registry.acquire(session_id)
     entry = next((entry for entry in session.view.queued if entry.id == input_id), None)
     if entry is None:
-        console.runner.let_go(session_id)
-        raise ApiError("not_found", "There is no such input in the queue: it may have been taken up.")
+        console.runner.release(session_id)
+        raise ApiError("not_found", "There is no such input in the queue: the agent may have started on it.")
     session.record(InputQueued(input_id, blocks, entry.how, entry.client_id))
-    console.runner.let_go(session_id)
+    console.runner.release(session_id)
 
 
-async def describe(console: Console, session_id: str, change: SessionChanged) -> SessionView:
-    """Title, archive, pin."""
-    session = await console.registry.take(session_id)
+async def change_metadata(console: Console, session_id: str, change: SessionChanged) -> SessionView:
+    """Change the title, or archive or pin a session."""
+    session = await console.registry.acquire(session_id)
     session.record(change)
-    console.runner.let_go(session_id)
+    console.runner.release(session_id)
     return session.view
 
 
 async def configure(console: Console, session_id: str, config: SessionConfig, *, by: str = "") -> SessionView:
-    """Change how a session is run. Mode and model reach an agent that is up at once."""
+    """Change the configuration of a session. Mode and model apply to a running agent at once."""
     view = console.registry.view(session_id)
     before = view.config
     check_mode(config.permission_mode)
-    if not may_be_in(config, config.permission_mode or view.permission_mode):
+    if not allows_mode(config, config.permission_mode or view.permission_mode):
         raise ApiError("invalid", f"A session in {config.workflow} mode cannot be in {config.permission_mode}.")
     if config.workflow != before.workflow and view.status in BUSY:
         raise ApiError("wrong_state", "Stop the session before giving it another workflow.", status=view.status)
-    session = await console.registry.take(session_id)
+    session = await console.registry.acquire(session_id)
     session.record(Configured(config, by))
     if (config.workflow, config.max_turns) != (before.workflow, before.max_turns) and view.status not in BUSY:
-        await console.runner.rest(session_id)  # an agent has its tools and its limits from its start on
+        await console.runner.stop_agent(session_id)  # an agent's tools and limits are fixed when it starts
     worker = console.runner.worker(session_id)
     if worker is not None:
         mode = (config.permission_mode, config.bypass_until)
@@ -285,7 +287,7 @@ async def configure(console: Console, session_id: str, config: SessionConfig, *,
             await worker.set_mode(config.permission_mode)
         if config.model and config.model != before.model:
             await worker.set_model(config.model)
-    console.runner.let_go(session_id)
+    console.runner.release(session_id)
     return session.view
 
 
@@ -295,11 +297,11 @@ def working_directory(console: Console, cwd: str) -> str:
     Raises:
         ApiError: invalid, not_found, forbidden
     """
-    return allowed(os.path.expanduser(cwd), bounds_of(console))
+    return resolve_allowed(os.path.expanduser(cwd), allowed_roots(console))
 
 
 def check_bounds(console: Console, view: SessionView) -> None:
-    """No agent sets to work outside the directories of this server, wherever its session was begun.
+    """Refuse sessions outside the directories of this server, wherever they were created.
 
     Raises:
         ApiError: forbidden
@@ -308,12 +310,12 @@ def check_bounds(console: Console, view: SessionView) -> None:
         working_directory(console, view.cwd)
     except ApiError as error:
         if error.problem.code == "forbidden":
-            raise  # that a directory is gone is told by whoever starts there
+            raise  # a missing directory is reported when an agent starts there
 
 
 def _check_open(view: SessionView, delivery: str) -> None:
     if view.config.inputs == "locked" or (view.config.inputs == "queue" and delivery != "queue"):
-        raise ApiError("forbidden", f"This session is {view.config.inputs}: it does not take such messages.")
+        raise ApiError("forbidden", f"This session is {view.config.inputs}: it does not accept such messages.")
     if view.status == "discarded":
         raise ApiError("wrong_state", "This session was discarded.", status=view.status)
 

@@ -1,4 +1,4 @@
-"""Puts away and removes old sessions of a server, once a day."""
+"""Archives and removes old sessions, once a day."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from bobstay.config.settings_files import BrokenSettings, load
 from bobstay.server.console import Console
 from bobstay.server.db.database_errors import DatabaseProblem
 from bobstay.server.db.retention import DAY, archive_older_than
-from bobstay.server.deletion import discard, forget, remove_for_good
+from bobstay.server.deletion import discard, remove_for_good, remove_records
 from bobstay.server.sessions.session_status import BUSY
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.expiry import remove_older_than
@@ -18,17 +18,17 @@ from bobstay.sessions.log import LogError
 log = logging.getLogger(__name__)
 
 
-async def tidy_up(console: Console) -> None:
-    """What is done once a day. What the database hinders is done the next time."""
-    for work in (_put_away, clean_up, remove_ephemeral):
+async def expire_sessions(console: Console) -> None:
+    """The daily work. What a database problem prevents is done the next time."""
+    for work in (_archive_old, remove_unused, remove_ephemeral):
         try:
             await work(console)
         except DatabaseProblem as problem:
-            log.warning("old sessions are looked at again tomorrow: %s", problem)
+            log.warning("old sessions will be processed tomorrow: %s", problem)
 
 
-async def _put_away(console: Console) -> None:
-    """Pack old archived sessions away."""
+async def _archive_old(console: Console) -> None:
+    """Move the logs of old archived sessions to the archive."""
     days = console.config.archive_after_days
     if days <= 0:
         return
@@ -36,16 +36,16 @@ async def _put_away(console: Console) -> None:
         console.registry.pack(session_id)
 
 
-async def clean_up(console: Console) -> list[str]:
-    """Remove sessions that were not used for `cleanupPeriodDays`; without that setting, nothing. Returns their ids.
+async def remove_unused(console: Console) -> list[str]:
+    """Remove sessions that were not used for `cleanupPeriodDays`, if it is set. Returns their ids.
 
-    Sessions that are packed away or in the trash stay: their logs are elsewhere.
+    Sessions in the archive or in the trash stay: their logs are elsewhere.
     """
     paths = console.environment.paths
     try:
         days = load(paths.home, paths, setting_sources=("user",)).settings.cleanup_period_days
     except BrokenSettings as error:
-        log.warning("no old sessions are removed, as the settings cannot be read: %s", error)
+        log.warning("no old sessions are removed, because the settings cannot be read: %s", error)
         return []
     if days is None:
         return []
@@ -56,7 +56,7 @@ async def clean_up(console: Console) -> list[str]:
     finally:
         stop.set()  # a server that ends does not wait for the rest
     for session_id in removed:
-        await forget(console, session_id)
+        await remove_records(console, session_id)
         console.database.audit.record("retention", "session.removed", {"days": days}, session_id)
     if removed:
         log.warning("%d sessions were removed: not used for %d days (cleanupPeriodDays)", len(removed), days)
@@ -64,16 +64,18 @@ async def clean_up(console: Console) -> list[str]:
 
 
 async def remove_ephemeral(console: Console, before: float | None = None) -> list[str]:
-    """Remove throw-away sessions that did not change since `before`, a day ago if not given. Returns their ids."""
+    """Remove ephemeral sessions that did not change since `before`, by default a day ago. Returns their ids."""
     limit = time.time() - DAY if before is None else before
     removed: list[str] = []
     for id in [view.id for view in console.registry.views.values() if view.config.ephemeral]:
         try:
-            if not await _is_taken_for_removal(console, id, limit):
+            if not await _acquire_for_removal(console, id, limit):
                 continue
             try:
                 await discard(console, id)
-            except DatabaseProblem as problem:  # the tables follow when the server starts; nobody empties the trash
+            except (
+                DatabaseProblem
+            ) as problem:  # the tables are corrected at the next start; the log must not stay in the trash
                 log.warning("the ephemeral session %s is still in the tables: %s", id, problem)
             await remove_for_good(console, id)
         except LogError as error:
@@ -86,8 +88,8 @@ async def remove_ephemeral(console: Console, before: float | None = None) -> lis
     return removed
 
 
-async def _is_taken_for_removal(console: Console, id: str, limit: float) -> bool:
-    """Open a session that is to be removed; False if it is not. People use it while others are removed, or this opens.
+async def _acquire_for_removal(console: Console, id: str, limit: float) -> bool:
+    """Open a session that is due for removal; False if it is not. It may be used while it is opened.
 
     Raises:
         LogError: it cannot be opened.
@@ -99,20 +101,20 @@ async def _is_taken_for_removal(console: Console, id: str, limit: float) -> bool
             return False
         return not (view.status in BUSY or view.queued or _is_worked_on(console, id))
 
-    if not is_due() or console.registry.opened(id) is not None:
+    if not is_due() or console.registry.get_open(id) is not None:
         return False
-    await console.registry.take(id)
+    await console.registry.acquire(id)
     if is_due():
         return True
-    console.runner.let_go(id)
+    console.runner.release(id)
     return False
 
 
 def _is_live(console: Console, view: SessionView) -> bool:
     if view.status in BUSY or view.queued or view.stored or _is_worked_on(console, view.id):
         return True
-    return console.registry.opened(view.id) is not None
+    return console.registry.get_open(view.id) is not None
 
 
 def _is_worked_on(console: Console, id: str) -> bool:
-    return console.runner.worker(id) is not None or console.crew.works_in(id)
+    return console.runner.worker(id) is not None or console.auxiliary_workers.is_active_in(id)

@@ -1,11 +1,11 @@
-"""Loads the sessions when the server starts: those the tables know at once, the others while it already serves."""
+"""Loads sessions when the server starts: indexed ones at once, the others while it already serves."""
 
 import logging
 import os
 import time
 
 from bobstay.server.db.database import Database
-from bobstay.server.sessions.abandoned_view import as_seen
+from bobstay.server.sessions.abandoned_view import observed_view
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.streams.session_changes import APP
 from bobstay.server.streams.stream_frames import live
@@ -14,25 +14,25 @@ from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
 BEFORE_SERVING = 2.0
-"""Seconds spent on logs that are not in the tables before the server answers. After a crash that does for all."""
+"""Seconds spent on logs that are not indexed before the server accepts requests. After a crash that suffices."""
 TELL_EVERY = 0.5
 
 
 class SessionLoading:
-    """Which sessions are known so far. A session that is asked for before its turn is loaded at once."""
+    """Loads sessions in order; one that is requested earlier is loaded at once."""
 
     def __init__(self, registry: SessionRegistry, database: Database) -> None:
         self._registry = registry
         self._database = database
         self._total = 0
-        self._told = 0.0
+        self._reported_at = 0.0
 
     async def begin(self) -> None:
-        """Learn what the tables know, then the logs that changed last, for a moment."""
+        """Load the indexed sessions, then the logs that changed last, for a limited time."""
         registry = self._registry
         known, changed = await self._database.known_views(registry.store)
         for view in known.values():
-            registry.learn(view if view.stored else as_seen(registry.store, view))
+            registry.update_view(view if view.stored else observed_view(registry.store, view))
         newest = sorted(
             changed, key=lambda id: _changed_at(os.path.join(registry.store.directory, id + SUFFIX)), reverse=True
         )
@@ -43,7 +43,7 @@ class SessionLoading:
             log.warning("%d sessions are loaded while the server runs", len(registry.pending))
 
     async def finish(self) -> None:
-        """Learn all other sessions, and take what is new into the tables."""
+        """Load all other sessions, and index new entries."""
         if self._registry.pending:
             await self._load()
             log.warning("all %d sessions are loaded", len(self._registry.views))
@@ -56,17 +56,17 @@ class SessionLoading:
             try:
                 view = await self._database.current_view(session_id)
                 if view is not None and session_id in pending:
-                    self._registry.learn(as_seen(self._registry.store, view))
-            except (OSError, LogError) as error:  # a folder, a name that is no id: not ours, and no reason to stop
-                log.warning("%s is no session that can be read: %s", session_id, error)
+                    self._registry.update_view(observed_view(self._registry.store, view))
+            except (OSError, LogError) as error:  # a folder, or a name that is not an id: skip it
+                log.warning("%s is not a readable session: %s", session_id, error)
             pending.pop(session_id, None)
-            self._tell()
+            self._report_progress()
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         left, now = len(self._registry.pending), time.monotonic()
-        if left and now - self._told < TELL_EVERY:
+        if left and now - self._reported_at < TELL_EVERY:
             return
-        self._told = now
+        self._reported_at = now
         frame = live("sessions.loading", {"left": left, "total": self._total}, topic=APP)
         self._registry.hub.publish(APP, frame)
 

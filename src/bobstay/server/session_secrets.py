@@ -1,6 +1,6 @@
-"""What single sessions are run with and may be secret: variables of the environment, configurations of MCP servers.
+"""Secrets of single sessions: environment variables and MCP configurations.
 
-No log and no frame has them.
+They are in no log and no frame.
 """
 
 import re
@@ -20,7 +20,7 @@ MOST = 100
 LONGEST = 32 * 1024
 FORBIDDEN = frozenset(
     {
-        # what a shell or a program runs, or where it finds what it runs
+        # which code a shell or a program runs, and where it is found
         *(
             "PATH",
             "HOME",
@@ -52,7 +52,7 @@ FORBIDDEN = frozenset(
         *("GIT_SSH_COMMAND", "GIT_SSH", "GIT_ASKPASS", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER", "GIT_DIR"),
         *("GIT_EXTERNAL_DIFF", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GIT_PROXY_COMMAND", "GIT_WORK_TREE"),
         *("GIT_ALLOW_PROTOCOL", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ATTR_SOURCE"),
-        # where keys and requests go, and whom they trust
+        # where keys and requests are sent, and which certificates are trusted
         *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "FTP_PROXY", "WS_PROXY", "WSS_PROXY"),
         *("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ftp_proxy", "ws_proxy", "wss_proxy"),
         *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "CURL_HOME", "OPENSSL_CONF"),
@@ -62,10 +62,10 @@ FORBIDDEN = frozenset(
         *(name for name in PROVIDER_VARIABLES if not name.endswith(("_KEY", "_TOKEN"))),
     }
 )
-"""Names that decide which code runs, or where keys go: only whoever starts the server sets those."""
+"""Variables that decide which code runs, or where keys are sent: only set where the server is started."""
 FAMILIES = ("LD_", "DYLD_", "BOBSTAY_", "GIT_CONFIG", "GIT_TRACE", "CORECLR_")
-"""Beginnings of names of which every one does: `LD_PRELOAD`, `GIT_CONFIG_KEY_0`; or names a file that each git command
-appends to: `GIT_TRACE`. Compilers (`CC`, `CXX`) are not among them: choosing one is common, and only builds run it."""
+"""Prefixes of such variables: `LD_PRELOAD`, `GIT_CONFIG_KEY_0`; also `GIT_TRACE`, which names a file that each git
+command appends to. Compilers (`CC`, `CXX`) are allowed: choosing one is common, and only builds run it."""
 PYTHON = re.compile(r"PYTHON[A-Z]+")
 HARMLESS_PYTHON = frozenset(
     {
@@ -74,32 +74,32 @@ HARMLESS_PYTHON = frozenset(
         *("PYTHONVERBOSE", "PYTHONNOUSERSITE", "PYTHONSAFEPATH"),
     }
 )
-"""The interpreter has many variables that name code to run; these do not."""
+"""Variables of the interpreter that do not name code to run, as many others do."""
 MCP_CONFIG = ":mcp_config"
-"""Under this name, which no variable can have, stands the configuration of MCP servers as JSON."""
+"""The row with the configuration of MCP servers as JSON; no variable can have this name."""
 
 
 class SessionSecrets:
-    """By session; kept in the database, and here so that starting an agent need not wait for it."""
+    """Secrets by session; stored in the database, and cached so that starting an agent need not wait for it."""
 
     def __init__(self) -> None:
         self._known: dict[str, dict[str, str]] = {}
 
     async def load(self, database: Database) -> None:
-        async with database.reading() as connection:
+        async with database.read_transaction() as connection:
             for row in await connection.execute(select(session_env)):
                 self._known.setdefault(row.session_id, {})[row.name] = row.value
 
-    def of(self, session_id: str) -> dict[str, str]:
-        """The variables a session is run with."""
+    def variables_of(self, session_id: str) -> dict[str, str]:
+        """The environment variables of a session."""
         return {name: value for name, value in self._known.get(session_id, {}).items() if name != MCP_CONFIG}
 
     def mcp_config(self, session_id: str) -> dict[str, Any]:
-        """The MCP servers a session is run with, as they were given."""
+        """The MCP configuration of a session, as given."""
         text = self._known.get(session_id, {}).get(MCP_CONFIG)
         return msgspec.json.decode(text, type=dict[str, Any]) if text else {}
 
-    async def give(
+    async def set(
         self, database: Database, session_id: str, variables: dict[str, str], mcp_config: dict[str, Any] | None = None
     ) -> None:
         rows = dict(variables)
@@ -108,27 +108,27 @@ class SessionSecrets:
         await state_tables.set_environment(database, session_id, rows)
         self._known[session_id] = rows
 
-    async def hand_on(self, database: Database, parent: str, child: str) -> None:
-        """A child is run with what the session was given that it goes on from."""
+    async def copy(self, database: Database, parent: str, child: str) -> None:
+        """Copy the secrets of a session to a session that continues it."""
         if rows := self._known.get(parent):
             await state_tables.set_environment(database, child, rows)
             self._known[child] = dict(rows)
 
-    async def take_away(self, database: Database, session_id: str) -> None:
-        """The session is no more: nothing secret of it is kept."""
+    async def delete(self, database: Database, session_id: str) -> None:
+        """Delete all secrets of a session."""
         if self._known.pop(session_id, None):
             await state_tables.set_environment(database, session_id, {})
-            await database.wipe()
+            await database.truncate_wal()
 
 
 def server_names(mcp_config: dict[str, Any]) -> tuple[str, ...]:
-    """The names of the MCP servers in a configuration: all that may be told of it."""
+    """The names of the MCP servers in a configuration: all that may be shown of it."""
     inner = mcp_config.get("mcpServers", mcp_config)
     return tuple(str(name)[:300] for name in list(inner)[:MOST]) if isinstance(inner, dict) else ()
 
 
 def server_secrets(mcp_config: dict[str, Any]) -> dict[str, str]:
-    """What must not be stored or shown of a configuration: secret variables, headers and passwords of its servers."""
+    """The secrets in a configuration that must be redacted: variables, headers and passwords of its servers."""
     inner = mcp_config.get("mcpServers", mcp_config)
     found: dict[str, str] = {}
     for name, server in inner.items() if isinstance(inner, dict) else ():
@@ -143,9 +143,9 @@ def server_secrets(mcp_config: dict[str, Any]) -> dict[str, str]:
     return found
 
 
-def check(variables: dict[str, str]) -> None:
+def check_variables(variables: dict[str, str]) -> None:
     """Raises:
-    ApiError: a name or a value cannot be in an environment, or must not be set from here.
+    ApiError: a name or a value is invalid, or must not be set by a session.
     """
     if len(variables) > MOST:
         raise ApiError("invalid", f"A session has at most {MOST} variables of its own.")
@@ -155,7 +155,7 @@ def check(variables: dict[str, str]) -> None:
         if _is_forbidden(name):
             raise ApiError(
                 "forbidden",
-                f"{name[:80]} decides which code runs or where keys go: it is set where the server is started.",
+                f"{name[:80]} decides which code runs or where keys are sent: set it where the server is started.",
             )
         if "\0" in value or len(value) > LONGEST:
             raise ApiError("invalid", f"The value of {name[:80]} is too long, or holds a NUL.")

@@ -1,4 +1,4 @@
-"""Letting sockets in: the doors are asked, and whom they refuse is written down."""
+"""Authorizes WebSockets and records refused ones in the audit log."""
 
 from starlette.requests import HTTPConnection
 
@@ -12,7 +12,7 @@ async def admit_to_socket(console: Console, socket: HTTPConnection, scope: Scope
     ApiError: unauthorized or forbidden, among others.
     """
     try:
-        return await console.doors.admit(socket, scope)
+        return await console.auth.admit(socket, scope)
     except ApiError as error:
         if error.status in (401, 403):
             detail = {"path": socket.url.path, "code": error.problem.code}

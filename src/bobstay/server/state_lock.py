@@ -1,4 +1,4 @@
-"""One server for one state directory: the second is told where the first is."""
+"""Lock of the state directory: only one server uses it, and a second one reports the address of the first."""
 
 import errno
 import fcntl
@@ -15,21 +15,21 @@ class LockHolder(Struct, frozen=True):
     address: str = ""
 
 
-class TakenError(Exception):
-    """Another server holds the state directory."""
+class StateLockedError(Exception):
+    """Another server uses the state directory."""
 
 
 class StateLock:
-    """Held as long as the process lives, whatever happens to it."""
+    """Held until it is released or the process ends."""
 
     def __init__(self, fd: int, path: str) -> None:
         self._fd = fd
         self._path = path
 
     @classmethod
-    def take(cls, state: str) -> "StateLock":
+    def acquire(cls, state: str) -> "StateLock":
         """Raises:
-        TakenError: with the address of the server that holds it.
+        StateLockedError: the text has the address of the server that holds it.
         """
         os.makedirs(state, 0o700, exist_ok=True)
         os.chmod(state, 0o700)
@@ -47,11 +47,11 @@ class StateLock:
             text = (
                 f"A console already runs{where}{who} with the state in {state}. Use that one, stop it, or give this one"
             )
-            raise TakenError(f"{text} another BOBSTAY_HOME.") from None
+            raise StateLockedError(f"{text} another BOBSTAY_HOME.") from None
         return cls(fd, path)
 
-    def note(self, address: str) -> None:
-        """Write down where this server can be reached."""
+    def write_address(self, address: str) -> None:
+        """Store the address of this server, for the error of a second one."""
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, msgspec.json.encode(LockHolder(os.getpid(), address)), 0)
 
@@ -63,7 +63,7 @@ class StateLock:
 
 
 def holder_of(state: str) -> LockHolder | None:
-    """Who holds a state directory now, if somebody does. Nothing is made or taken."""
+    """The server that holds a state directory, if there is one. Creates and locks nothing."""
     try:
         fd = os.open(os.path.join(state, "server.lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:

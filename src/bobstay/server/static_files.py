@@ -1,4 +1,4 @@
-"""The files of the browser's page: the built console where it is there, else the plain page that needs no build."""
+"""Serves the static files of the page: the built console if there is one, else the plain page that needs no build."""
 
 import asyncio
 import hashlib
@@ -14,7 +14,7 @@ from starlette.routing import Match, Mount
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from bobstay.server.auth.auth_middleware import Shell
+from bobstay.server.auth.auth_middleware import PublicStaticFiles
 
 STATIC = os.path.join(os.path.dirname(__file__), "static")
 BUILT = os.path.join(STATIC, "web")
@@ -35,21 +35,21 @@ TYPES = {
     ".webp": "image/webp",
     ".woff2": "font/woff2",
 }
-"""Written down here, for what the machine's own table says of them differs from machine to machine."""
-FOREVER = "public, max-age=31536000, immutable"
+"""Media types by extension, because the system's own table differs between machines."""
+IMMUTABLE_CACHE = "public, max-age=31536000, immutable"
 ASSETS = "assets/"
 _HASHED = re.compile(r"assets/(?:.*/)?[^/]+-[\w-]{8,}\.[\w.]+")
-"""Names the build makes from what is in the file: another content has another name."""
+"""File names that contain a hash of the content, so that they can be cached forever."""
 _ENCODINGS = (("br", ".br"), ("gzip", ".gz"))
-"""What the build may have packed beforehand, the smaller one first."""
+"""Encodings in which the build may have compressed files, the smallest first."""
 
 
 def page_route(folder: str = "") -> Mount:
-    return _Elsewhere("/", app=Shell(StaticFiles(folder or _folder())), name="page")
+    return _PageMount("/", app=PublicStaticFiles(StaticFiles(folder or _folder())), name="page")
 
 
 class StaticFiles:
-    """Answers with files of one folder. A path that is no file is a place inside the page: the page finds it itself."""
+    """Serves the files of one folder. Other paths get the index file, whose script routes them in the browser."""
 
     def __init__(self, folder: str) -> None:
         self._folder = os.path.realpath(folder)
@@ -62,9 +62,9 @@ class StaticFiles:
             raise HTTPException(405, headers={"Allow": "GET, HEAD"})
         headers = Headers(scope=scope)
         found = await asyncio.to_thread(self._find, scope["path"].lstrip("/"), headers)
-        answer = Response(status_code=304) if _known(found.tag, headers) else Response(found.content)
+        answer = Response(status_code=304) if _has_current_copy(found.tag, headers) else Response(found.content)
         if scope["method"] == "HEAD":
-            # The length stays that of the file.
+            # Content-Length stays that of the file.
             answer.body = b""
         for name, value in found.headers.items():
             answer.headers[name] = value
@@ -73,7 +73,7 @@ class StaticFiles:
     def _find(self, path: str, headers: Headers) -> "_File":
         path = path or INDEX
         if (content := self._read(path)) is None:
-            if not _inside_the_page(path, headers.get("accept", "")):
+            if not _is_page_path(path, headers.get("accept", "")):
                 raise HTTPException(404)
             path = INDEX
             if (content := self._read(path)) is None:
@@ -81,24 +81,24 @@ class StaticFiles:
         hashed = _HASHED.fullmatch(path) is not None
         described = {
             "content-type": TYPES.get(os.path.splitext(path)[1], "application/octet-stream"),
-            "cache-control": FOREVER if hashed else "no-cache",
+            "cache-control": IMMUTABLE_CACHE if hashed else "no-cache",
         }
         if path == WORKER:
             described["service-worker-allowed"] = "/"
         if hashed:
-            # Only what never changes is taken packed: of the rest, a packed file could be that of an earlier build.
+            # Only hashed files are served compressed: a compressed copy of another may come from an earlier build.
             described["vary"] = "Accept-Encoding"
             for name, ending in _ENCODINGS:
                 if _accepts(name, headers.get("accept-encoding", "")) and (packed := self._read(path + ending)):
                     described["content-encoding"] = name
                     content = packed
                     break
-        # Made from the content, since all files of an installed package may carry one and the same date.
+        # Computed from the content, since all files of an installed package may have the same modification time.
         tag = described["etag"] = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
         return _File(content, tag, described)
 
     def _read(self, path: str) -> bytes | None:
-        """What is in a file of the folder; None if it is no such file, or one that a link leads out to."""
+        """The content of a file in the folder; None if it does not exist or a link leads outside."""
         try:
             full = os.path.realpath(os.path.join(self._folder, path))
             if not full.startswith(self._folder + os.sep) or not stat.S_ISREG(os.stat(full).st_mode):
@@ -115,8 +115,8 @@ class _File(Struct):
     headers: dict[str, str]
 
 
-class _Elsewhere(Mount):
-    """All that is no part of the API. What is, and is not there, must not be answered with a page."""
+class _PageMount(Mount):
+    """Everything outside the API. A missing API route must not be answered with the page."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         if scope["path"].startswith(("/api/", "/ws/")):
@@ -128,10 +128,10 @@ def _folder() -> str:
     return BUILT if os.path.exists(os.path.join(BUILT, INDEX)) else STATIC
 
 
-def _inside_the_page(path: str, accept: str) -> bool:
-    """Whether somebody opens a place of the page, and does not look for one of its files that is not there.
+def _is_page_path(path: str, accept: str) -> bool:
+    """Whether a path is a route of the page, not a missing file.
 
-    A place may end like a file, as in `/sessions/1/files/main.py`; a browser that opens it asks for HTML.
+    A route may end like a file, as in `/sessions/1/files/main.py`; a browser that opens it accepts HTML.
     """
     if path.startswith(ASSETS):
         return False
@@ -146,7 +146,7 @@ def _accepts(encoding: str, accepted: str) -> bool:
     return False
 
 
-def _known(tag: str, headers: Headers) -> bool:
-    """Whether the client says that it has this already."""
+def _has_current_copy(tag: str, headers: Headers) -> bool:
+    """Whether the client's cached copy is current."""
     known = headers.get("if-none-match", "")
     return known.strip() == "*" or tag in (each.strip().removeprefix("W/") for each in known.split(","))

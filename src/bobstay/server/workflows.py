@@ -1,4 +1,4 @@
-"""The workflow modes of a session: what each tells the model, which tools it takes away, what it leaves behind."""
+"""Workflow modes of a session: the prompt, the denied tools and the artifact of each mode."""
 
 import time
 from typing import Literal, TypeAlias
@@ -10,7 +10,7 @@ from bobstay.model.session_events import SessionConfig
 Workflow: TypeAlias = Literal["chat", "research", "plan", "review_plan", "implement"]
 BYPASS = "bypassPermissions"
 EDITING = ("Edit", "Write", "NotebookEdit")
-"""Rules that take away the tools for changing files; redirections of a shell are judged by them too."""
+"""Rules that deny the tools for changing files; shell redirections are judged by them too."""
 READING = frozenset(
     {
         *("Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", "WebSearch", "ListMcpResources", "ReadMcpResource"),
@@ -19,9 +19,9 @@ READING = frozenset(
         *("BashOutput", "KillShell"),
     }
 )
-"""Tools that change no file, of our engine and of `claude`."""
+"""Tools that change no file, of the native engine and of `claude`."""
 STARTING = ("Bash", "Task", "Agent", "Skill")
-"""Tools a read-only session also has: what they start is held to the same rules."""
+"""Further tools of a read-only session: what they start is judged by the same rules."""
 
 
 class WorkflowMode(Struct, frozen=True):
@@ -33,13 +33,13 @@ class WorkflowMode(Struct, frozen=True):
     prompt: str = ""
     denied: tuple[str, ...] = ()
     permission_modes: tuple[str, ...] = ()
-    """Permission modes the session may be in; empty means any. The first is where it begins."""
+    """Permission modes the session may be in; empty means any. It starts in the first one."""
     reads_only: bool = False
     """Commands that do more than read are asked about each time, whatever was allowed before."""
     leaves: Literal["", "research", "plan", "review"] = ""
 
 
-CHAT = WorkflowMode("chat", "Chat", "General conversation", "Talk and work without a fixed procedure.")
+CHAT = WorkflowMode("chat", "Chat", "General conversation", "Chat and work without a fixed procedure.")
 RESEARCH = WorkflowMode(
     "research",
     "Research",
@@ -112,7 +112,7 @@ MODES: dict[str, WorkflowMode] = {mode.name: mode for mode in (CHAT, RESEARCH, P
 
 
 def system_text(config: SessionConfig) -> str:
-    """What is appended to the system prompt of a session."""
+    """The text that is appended to the system prompt of a session."""
     parts = (config.append_system_prompt, MODES[config.workflow].prompt)
     return "\n\n".join(part for part in parts if part)
 
@@ -122,18 +122,18 @@ def denied_tools(config: SessionConfig) -> tuple[str, ...]:
 
 
 def allowed_tools(config: SessionConfig) -> tuple[str, ...]:
-    """What the session may do unasked: in a read-only workflow nothing that could change a file."""
-    if not only_reads(config):
+    """The tools allowed without approval: in a read-only workflow none that could change a file."""
+    if not is_read_only(config):
         return config.allowed_tools
     return tuple(rule for rule in config.allowed_tools if rule.partition("(")[0].strip() in READING)
 
 
-def only_reads(config: SessionConfig) -> bool:
+def is_read_only(config: SessionConfig) -> bool:
     return MODES[config.workflow].reads_only
 
 
 def permission_mode(config: SessionConfig) -> str:
-    """The permission mode a session begins in: what was asked for, where its workflow allows that."""
+    """The permission mode a session starts in: the configured one, if its workflow allows it."""
     may = MODES[config.workflow].permission_modes
     asked = config.permission_mode
     if asked == BYPASS and config.bypass_until <= time.time():
@@ -143,6 +143,6 @@ def permission_mode(config: SessionConfig) -> str:
     return may[0]
 
 
-def may_be_in(config: SessionConfig, mode: str) -> bool:
+def allows_mode(config: SessionConfig, mode: str) -> bool:
     may = MODES[config.workflow].permission_modes
     return not may or mode in may

@@ -1,7 +1,7 @@
-"""Work trees made for sessions: a directory and a branch of their own, committed, merged back and removed on request.
+"""Worktrees of sessions: creates them with a branch of their own, commits, merges and removes them on request.
 
-Commits are never lost here: a branch goes only when all it holds is in the branch it is merged into. Hooks, signing
-programs and filters that a repository names are not run.
+Commits are never lost here: a branch is deleted only if all its commits are in the branch it was merged into. Hooks,
+signing programs and filters that a repository names are not run.
 """
 
 import asyncio
@@ -14,9 +14,9 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from bobstay.server.errors import ApiError
-from bobstay.server.files.git_process import Git, Repo, failed
-from bobstay.server.files.path_names import shown
-from bobstay.server.files.repository_lookup import check_branch, check_name, repo_of
+from bobstay.server.files.git_process import Git, Repo, git_error
+from bobstay.server.files.path_names import encode_path
+from bobstay.server.files.repository_lookup import check_branch, check_revision, open_repo
 
 Strategy: TypeAlias = Literal["merge", "squash", "fast_forward"]
 LONGEST_MESSAGE = 64 * 1024
@@ -27,14 +27,14 @@ _GITLINK = b"160000 "
 
 
 class Worktree(Struct, frozen=True):
-    """A work tree that was just made; these go into the session's configuration."""
+    """A new worktree; these fields become part of the session's configuration."""
 
     path: str
     branch: str
     base: str
     """The commit it began from."""
     project: str
-    """The work tree it was made from."""
+    """The worktree it was made from."""
 
 
 class WorktreeState(Struct, frozen=True):
@@ -42,64 +42,64 @@ class WorktreeState(Struct, frozen=True):
     base: str
     head: str
     target: str
-    """The branch it would be merged into: what is checked out in the project. Empty if nothing is."""
+    """The branch it would be merged into: the one checked out in the project. Empty if there is none."""
     ahead: int
     behind: int
     dirty: tuple[str, ...]
     """Files with changes that are not committed."""
     conflicts: tuple[str, ...]
-    """Files that both sides changed in ways git cannot join."""
+    """Files with changes on both sides that git cannot merge."""
     merged: bool
-    """All its commits, or all they bring, are in the target."""
+    """All its commits, or all their changes, are in the target."""
 
 
 class Worktrees:
-    """Work trees below one folder, each named after its project and session."""
+    """Worktrees below one folder, each named after its project and session."""
 
     def __init__(self, folder: str, environment: Mapping[str, str]) -> None:
         self.folder = os.path.realpath(folder)
         self._environment = environment
 
     async def add(self, directory: str, session_id: str, branch: str = "", base: str = "") -> Worktree:
-        """Make a work tree of the repository that `directory`, a real path, belongs to.
+        """Create a worktree of the repository of `directory`, a real path.
 
         Raises:
             ApiError: not_supported, invalid, not_found, conflict.
         """
-        repo = repo_of(directory, self._environment)
+        repo = open_repo(directory, self._environment)
         short = _UNUSUAL.sub("", session_id)[:8] or "session"
         branch = check_branch(branch or PREFIX + short)
-        commit = await repo.commit(check_name(base) if base else "HEAD")
+        commit = await repo.commit(check_revision(base) if base else "HEAD")
         if not commit:
-            text = f"There is no commit {base}." if base else "The repository has no commit yet: make a first one."
+            text = f"There is no commit {base}." if base else "The repository has no commit yet: create one first."
             raise ApiError("not_found" if base else "wrong_state", text)
         if await _has_branch(repo, branch):
             raise ApiError("conflict", f"There is already a branch {branch}. Choose another name.")
         await repo.check_filters()
         path = self._new_path(os.path.basename(repo.top), short)
-        said = await repo.writing(network=True).run("worktree", "add", "--no-track", "-b", branch, path, commit)
-        if said.code:
+        result = await repo.writable(network=True).run("worktree", "add", "--no-track", "-b", branch, path, commit)
+        if result.code:
             await asyncio.to_thread(shutil.rmtree, path, True)
-            await repo.writing().run("worktree", "prune")
-            await repo.writing().run("update-ref", "-d", f"refs/heads/{branch}", commit)
-            raise failed(said)
+            await repo.writable().run("worktree", "prune")
+            await repo.writable().run("update-ref", "-d", f"refs/heads/{branch}", commit)
+            raise git_error(result)
         return Worktree(path, branch, commit, repo.top)
 
-    async def take_back(self, made: Worktree) -> None:
-        """Undo `add` where no session came of it. What somebody has changed there meanwhile stays.
+    async def undo_add(self, made: Worktree) -> None:
+        """Undo `add` if no session was created. A worktree that was changed meanwhile is kept.
 
         Raises:
-            ApiError: it is gone, or no work tree.
+            ApiError: it does not exist, or is not a worktree.
         """
-        keeper = _keeper(self._repo(made.path))
+        keeper = _outer_git(self._repo(made.path))
         if (await keeper.run("worktree", "remove", made.path)).code == 0:
             await keeper.run("update-ref", "-d", f"refs/heads/{made.branch}", made.base)
 
     async def state(self, path: str, project: str, base: str) -> WorktreeState:
-        """How a work tree stands to the branch it would go back into.
+        """The state of a worktree relative to the branch it would be merged into.
 
         Raises:
-            ApiError: it is gone, or no work tree.
+            ApiError: it does not exist, or is not a worktree.
         """
         repo = self._repo(path)
         head, branch = await repo.commit("HEAD"), await _branch(repo)
@@ -110,39 +110,39 @@ class Worktrees:
             target, tip = await _branch(outer), await outer.commit("HEAD")
         if not head or not tip:
             return WorktreeState(branch, base, head, target, 0, 0, dirty, (), merged=False)
-        async with repo.reading(head) as git:
-            counted = await git.said("rev-list", "--left-right", "--count", f"{tip}...{head}")
+        async with repo.isolated(head) as git:
+            counted = await git.output("rev-list", "--left-right", "--count", f"{tip}...{head}")
             behind, ahead = map(int, counted.split())
-            tree, conflicts = await _joined(git, tip, head)
+            tree, conflicts = await _merge_trees(git, tip, head)
             same = ahead == 0 or (not conflicts and tree == await _tree(git, tip))
         return WorktreeState(branch, base, head, target, ahead, behind, dirty, conflicts, merged=same)
 
     async def commit(self, path: str, message: str) -> str:
-        """Commit all changes in a work tree; returns the commit.
+        """Commit all changes in a worktree; returns the commit.
 
         Raises:
-            ApiError: invalid, wrong_state (nothing to commit), conflict (git's own words).
+            ApiError: invalid, wrong_state (nothing to commit), conflict (git's own message).
         """
         _check_message(message)
         repo = self._repo(path)
         await repo.check_filters()
         if _is_merging(repo):
-            raise ApiError("wrong_state", "A merge is under way in this work tree. Finish it in a terminal first.")
-        git, head = repo.writing(repo.top), await repo.commit("HEAD")
-        listed = await git.said("ls-files", "-z", "--stage")
+            raise ApiError("wrong_state", "A merge is in progress in this worktree. Finish it in a terminal first.")
+        git, head = repo.writable(repo.top), await repo.commit("HEAD")
+        listed = await git.output("ls-files", "-z", "--stage")
         # Git would start another git in each submodule, with that one's configuration.
         links = [row.partition(b"\t")[2] for row in listed.split(b"\0") if row.startswith(_GITLINK)]
-        await git.said("add", "--all", "--", ".", *(b":(exclude,literal,top)" + link for link in links))
-        tree = (await git.said("write-tree")).decode().strip()
+        await git.output("add", "--all", "--", ".", *(b":(exclude,literal,top)" + link for link in links))
+        tree = (await git.output("write-tree")).decode().strip()
         if head and tree == await _tree(git, head):
             raise ApiError("wrong_state", "There is nothing to commit: no file has changed.")
         parents = ("-p", head) if head else ()
         commit = await _new_commit(git, tree, parents, message)
-        await git.said("update-ref", "-m", "commit by the console", "HEAD", commit, *([head] if head else []))
+        await git.output("update-ref", "-m", "commit by the console", "HEAD", commit, *([head] if head else []))
         return commit
 
     async def merge(self, path: str, project: str, strategy: Strategy, message: str = "") -> str:
-        """Bring a work tree's commits into the branch checked out in its project; returns the commit that is there now.
+        """Merge a worktree's commits into the branch checked out in its project; returns the resulting commit.
 
         Raises:
             ApiError: wrong_state (not committed, nothing to merge), conflict (with the files).
@@ -150,32 +150,32 @@ class Worktrees:
         repo = self._repo(path)
         outer = self._project(project, repo)
         if outer is None:
-            raise ApiError("wrong_state", "The project is no longer the repository this work tree was made from.")
+            raise ApiError("wrong_state", "The project is no longer the repository this worktree was made from.")
         state = await self.state(path, project, "")
         tip = await outer.commit("HEAD")
         _check_mergeable(state, strategy)
         await repo.check_filters()
-        git = outer.writing(outer.top)
+        git = outer.writable(outer.top)
         commit = state.head
         if strategy != "fast_forward":
-            tree, conflicts = await _joined(git, tip, state.head)
+            tree, conflicts = await _merge_trees(git, tip, state.head)
             if conflicts:
-                raise _conflicting(conflicts)
-            words = message or f"Merge branch '{state.branch}' into {state.target}"
-            _check_message(words)
+                raise _conflict_error(conflicts)
+            text = message or f"Merge branch '{state.branch}' into {state.target}"
+            _check_message(text)
             parents = ("-p", tip) if strategy == "squash" else ("-p", tip, "-p", state.head)
-            commit = await _new_commit(git, tree, parents, words)
+            commit = await _new_commit(git, tree, parents, text)
         options = ("--ff-only", "--quiet", "--no-stat", "--no-autostash", "--no-verify-signatures")
-        said = await git.run("merge", *options, commit)
-        if said.code:
-            raise failed(said)
+        result = await git.run("merge", *options, commit)
+        if result.code:
+            raise git_error(result)
         return commit
 
     async def remove(self, path: str, project: str, *, force: bool = False) -> None:
-        """Remove a work tree, and its branch if all of it was merged.
+        """Remove a worktree, and its branch if all of it was merged.
 
         Raises:
-            ApiError: wrong_state, where something would be lost and `force` does not say so.
+            ApiError: wrong_state, if changes would be lost and `force` is not set.
         """
         state = await self.state(path, project, "")
         if not force and state.dirty:
@@ -190,15 +190,15 @@ class Worktrees:
             )
             raise ApiError("wrong_state", f"{text} or force the removal: the branch stays then.", ahead=state.ahead)
         repo = self._repo(path)
-        keeper = _keeper(repo)
-        said = await keeper.run("worktree", "remove", "--force", path)
-        if said.code:
-            raise failed(said)
+        keeper = _outer_git(repo)
+        result = await keeper.run("worktree", "remove", "--force", path)
+        if result.code:
+            raise git_error(result)
         if state.merged and state.branch.startswith(PREFIX):
             await keeper.run("update-ref", "-d", f"refs/heads/{state.branch}", state.head)
 
     async def prune(self, known: Collection[str]) -> tuple[list[str], list[str]]:
-        """Remove work trees of no session in `known` (their paths). Returns what went and what stays."""
+        """Remove worktrees whose paths are not in `known`. Returns the removed and the kept ones."""
         gone: list[str] = []
         kept: list[str] = []
         for name in sorted(_folders(self.folder)):
@@ -208,33 +208,33 @@ class Worktrees:
             try:
                 repo = self._repo(path)
                 head, branch = await repo.commit("HEAD"), await _branch(repo)
-                keeper = _keeper(repo)
+                keeper = _outer_git(repo)
                 clean = not await _dirty(repo, head)
                 done = clean and (await keeper.run("worktree", "remove", "--force", path)).code == 0
-                if done and branch.startswith(PREFIX) and await _is_elsewhere(keeper, branch, head):
+                if done and branch.startswith(PREFIX) and await _is_contained_elsewhere(keeper, branch, head):
                     await keeper.run("update-ref", "-d", f"refs/heads/{branch}", head)
             except ApiError:
-                done = False  # no work tree, or one whose repository is gone: people may still want its files
+                done = False  # not a worktree, or its repository is gone: people may still want its files
             (gone if done else kept).append(path)
         return gone, kept
 
     def _repo(self, path: str) -> Repo:
         """Raises:
-        ApiError: not_found, where it is none of ours.
+        ApiError: not_found, if it was not made for a session.
         """
         real = os.path.realpath(path)
         if os.path.dirname(real) != self.folder or not os.path.isdir(real):
-            raise ApiError("not_found", "This session has no work tree of its own, or it is gone.")
-        repo = repo_of(real, self._environment)
+            raise ApiError("not_found", "This session has no worktree of its own, or it is gone.")
+        repo = open_repo(real, self._environment)
         if repo.top != real or repo.repository.common == repo.repository.directory:
-            raise ApiError("not_found", "What is there is no work tree that was made for a session.")
+            raise ApiError("not_found", "This directory is not a worktree that was made for a session.")
         return repo
 
     def _project(self, project: str, repo: Repo) -> Repo | None:
-        """The work tree that `repo` was made from; None if it is gone or another repository by now."""
+        """The worktree that `repo` was created from; None if it is gone or belongs to another repository now."""
         if not os.path.isdir(project):
             return None
-        outer = repo_of(os.path.realpath(project), self._environment)
+        outer = open_repo(os.path.realpath(project), self._environment)
         return outer if outer.repository.common == repo.repository.common else None
 
     def _new_path(self, project: str, short: str) -> str:
@@ -244,21 +244,21 @@ class Worktrees:
             path = os.path.join(self.folder, stem if number == 1 else f"{stem}-{number}")
             if not os.path.lexists(path):
                 return path
-        raise ApiError("conflict", f"There are too many work trees called {stem}. Remove some.")
+        raise ApiError("conflict", f"There are too many worktrees called {stem}. Remove some.")
 
 
-async def _is_elsewhere(git: Git, branch: str, head: str) -> bool:
-    """Whether other branches have every commit of this one, so that nothing is lost with it."""
+async def _is_contained_elsewhere(git: Git, branch: str, head: str) -> bool:
+    """Whether other branches contain every commit of this one, so that it can be deleted."""
     others = (f"--exclude={branch}", "--branches", "--remotes", "--tags")
-    said = await git.run("rev-list", "--max-count=1", head, "--not", *others)
-    return said.code == 0 and not said.out.strip()
+    result = await git.run("rev-list", "--max-count=1", head, "--not", *others)
+    return result.code == 0 and not result.out.strip()
 
 
-def _keeper(repo: Repo) -> Git:
-    """A git that stands outside the work tree: it is about to go."""
-    git = repo.writing(repo.repository.common)
+def _outer_git(repo: Repo) -> Git:
+    """Git that runs outside the worktree, which is about to be removed."""
+    git = repo.writable(repo.repository.common)
     environment = {name: value for name, value in git.environment.items() if name != "GIT_WORK_TREE"}
-    return git.elsewhere({**environment, "GIT_DIR": repo.repository.common})
+    return git.with_environment({**environment, "GIT_DIR": repo.repository.common})
 
 
 def _check_message(message: str) -> None:
@@ -275,14 +275,14 @@ def _check_mergeable(state: WorktreeState, strategy: Strategy) -> None:
     if state.merged:
         raise ApiError("wrong_state", f"There is nothing to merge: {state.target} has all of it already.")
     if state.conflicts:
-        raise _conflicting(state.conflicts)
+        raise _conflict_error(state.conflicts)
     if strategy == "fast_forward" and state.behind:
-        text = f"{state.target} has {state.behind} commits that {state.branch} has not, so it cannot just be moved on."
+        text = f"{state.target} has {state.behind} commits that {state.branch} lacks, so it cannot be fast-forwarded."
         raise ApiError("conflict", f"{text} Choose merge or squash.", behind=state.behind)
 
 
-def _conflicting(names: tuple[str, ...]) -> ApiError:
-    text = f"Both sides changed the same places in {', '.join(names[:5])}. Join them in the session, then merge."
+def _conflict_error(names: tuple[str, ...]) -> ApiError:
+    text = f"Both sides changed the same lines in {', '.join(names[:5])}. Resolve them in the session, then merge."
     return ApiError("conflict", text, conflicts=list(names[:MOST_NAMES]))
 
 
@@ -291,47 +291,47 @@ def _is_merging(repo: Repo) -> bool:
 
 
 async def _has_branch(repo: Repo, branch: str) -> bool:
-    said = await repo.plain().run("show-ref", "--verify", "--quiet", f"refs/heads/{branch}")
-    return said.code == 0
+    result = await repo.plain().run("show-ref", "--verify", "--quiet", f"refs/heads/{branch}")
+    return result.code == 0
 
 
 async def _branch(repo: Repo) -> str:
-    said = await repo.plain().run("symbolic-ref", "--quiet", "--short", "HEAD")
-    return shown(said.out.strip()) if said.code == 0 else ""
+    result = await repo.plain().run("symbolic-ref", "--quiet", "--short", "HEAD")
+    return encode_path(result.out.strip()) if result.code == 0 else ""
 
 
 async def _dirty(repo: Repo, head: str) -> tuple[str, ...]:
     """Files changed or new since the last commit."""
-    async with repo.reading(head) as git:
+    async with repo.isolated(head) as git:
         options = ("--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames")
-        said = await git.run("status", *options)
-    if said.code and not said.cut:
-        raise failed(said)
-    return tuple(shown(row[3:]) for row in said.out.split(b"\0") if len(row) > 3)[:MOST_NAMES]
+        result = await git.run("status", *options)
+    if result.code and not result.cut:
+        raise git_error(result)
+    return tuple(encode_path(row[3:]) for row in result.out.split(b"\0") if len(row) > 3)[:MOST_NAMES]
 
 
-async def _joined(git: Git, ours: str, theirs: str) -> tuple[str, tuple[str, ...]]:
-    """The tree in which both are joined, and the files where that fails."""
-    said = await git.run("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs)
-    if said.code not in (0, 1):
-        raise failed(said)
-    tree, *names = said.out.split(b"\0")
-    conflicts = tuple(shown(name) for name in dict.fromkeys(names) if name) if said.code else ()
+async def _merge_trees(git: Git, ours: str, theirs: str) -> tuple[str, tuple[str, ...]]:
+    """The merged tree of both commits, and the files with conflicts."""
+    result = await git.run("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs)
+    if result.code not in (0, 1):
+        raise git_error(result)
+    tree, *names = result.out.split(b"\0")
+    conflicts = tuple(encode_path(name) for name in dict.fromkeys(names) if name) if result.code else ()
     return tree.decode("ascii", "replace"), conflicts
 
 
 async def _tree(git: Git, commit: str) -> str:
-    return (await git.said("rev-parse", "--verify", f"{commit}^{{tree}}")).decode("ascii", "replace").strip()
+    return (await git.output("rev-parse", "--verify", f"{commit}^{{tree}}")).decode("ascii", "replace").strip()
 
 
 async def _new_commit(git: Git, tree: str, parents: tuple[str, ...], message: str) -> str:
-    said = await git.run("commit-tree", tree, *parents, stdin=message.strip().encode("utf-8", "replace") + b"\n")
-    if said.code and "tell me who you are" in said.words:
-        text = "Git does not know whose commit this is. Set user.name and user.email with `git config --global`."
+    result = await git.run("commit-tree", tree, *parents, stdin=message.strip().encode("utf-8", "replace") + b"\n")
+    if result.code and "tell me who you are" in result.errors:
+        text = "Git does not know the author of this commit. Set user.name and user.email with `git config --global`."
         raise ApiError("not_supported", text)
-    if said.code:
-        raise failed(said)
-    return said.out.decode("ascii", "replace").strip()
+    if result.code:
+        raise git_error(result)
+    return result.out.decode("ascii", "replace").strip()
 
 
 def _folders(folder: str) -> list[str]:

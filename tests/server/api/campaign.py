@@ -28,7 +28,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import SECRET, Place, in_a_thread
+from tests.server.api.running_console import SECRET, RunningConsole, in_a_thread
 
 AnyCase: TypeAlias = "Case[Any]"
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -46,9 +46,9 @@ class Tally(Struct):
 
 def campaign(model: ModelServer, folder: Path, calls: int, seed: int = 0) -> Tally:
     """Make about so many calls to a console with some sessions in it."""
-    with in_a_thread(model, folder) as place:
-        visitor = _Visitor(place, model, seed)
-        operations = list(_operations(place))
+    with in_a_thread(model, folder) as server:
+        visitor = _Visitor(server, model, seed)
+        operations = list(_operations(server))
         # Of a path any text is good: only where there is more can anything be wrong.
         wrong = [operation for operation in operations if operation.body or operation.query]
         each = max(1, calls // (len(operations) + len(wrong)))
@@ -61,19 +61,19 @@ def campaign(model: ModelServer, folder: Path, calls: int, seed: int = 0) -> Tal
 class _Visitor:
     """Sends cases; some of them to sessions that really are there, for otherwise all would end with 404."""
 
-    def __init__(self, place: Place, model: ModelServer, seed: int) -> None:
+    def __init__(self, server: RunningConsole, model: ModelServer, seed: int) -> None:
         self.tally = Tally()
-        self._place = place
+        self._server = server
         self._random = Random(seed)
         model.play("hello", Step(blocks=[Say("hello")]))
         model.play("ask", Step(blocks=[Call("Bash", {"command": "touch x"})]), Step(blocks=[Say("ok")]))
         model.play("todo", Step(blocks=[Call("TodoWrite", {"todos": []})]), Step(blocks=[Say("ok")]))
 
     def visit(self, case: AnyCase) -> None:
-        while len(self._place.console.registry.views) < ENOUGH:
+        while len(self._server.console.registry.views) < ENOUGH:
             self._launch()
         self._make_real(case)
-        response = case.call(base_url=f"{self._place.url}/api/v1", headers=self._place.headers, timeout=200)
+        response = case.call(base_url=f"{self._server.url}/api/v1", headers=self._server.headers, timeout=200)
         self.tally.calls += 1
         self.tally.statuses[response.status_code] += 1
         try:
@@ -84,16 +84,16 @@ class _Visitor:
 
     def _launch(self) -> None:
         prompt = self._random.choice(["", "SCN:hello", "SCN:ask", "SCN:todo"])
-        body = {"cwd": str(self._place.work), "prompt": prompt}
-        url = f"{self._place.url}/api/v1/sessions"
-        requests.post(url, json=body, headers=self._place.headers, timeout=200).raise_for_status()
+        body = {"cwd": str(self._server.work), "prompt": prompt}
+        url = f"{self._server.url}/api/v1/sessions"
+        requests.post(url, json=body, headers=self._server.headers, timeout=200).raise_for_status()
 
     def _note(self, case: AnyCase, status: int, error: BaseException) -> None:
         key = f"{case.operation.label} {type(error).__name__} {status}"
         self.tally.failures.setdefault(key, f"{error}\n{case.as_curl_command()}"[:4_000])
 
     def _make_real(self, case: AnyCase) -> None:
-        views = list(self._place.console.registry.views.values())
+        views = list(self._server.console.registry.views.values())
         random = self._random
         if views and case.path_parameters and random.random() < 0.8:
             view = random.choice(views)
@@ -113,7 +113,7 @@ class _Visitor:
         body: Any = case.body
         if isinstance(body, dict) and random.random() < 0.7:
             if isinstance(body.get("cwd"), str):
-                body["cwd"] = str(self._place.work)
+                body["cwd"] = str(self._server.work)
             for name in ("prompt", "content"):
                 if isinstance(body.get(name), str):
                     body[name] = random.choice(["SCN:hello", "SCN:ask", "SCN:todo", body[name]])
@@ -124,8 +124,8 @@ class _Visitor:
                     body[name] = random.choice(["", body[name]])
 
 
-def _operations(place: Place) -> Iterator[Any]:
-    document = requests.get(f"{place.url}/openapi.json", headers=place.headers, timeout=200).json()
+def _operations(server: RunningConsole) -> Iterator[Any]:
+    document = requests.get(f"{server.url}/openapi.json", headers=server.headers, timeout=200).json()
     schema = schemathesis.openapi.from_dict(document)
     for found in schema.get_all_operations():
         assert isinstance(found, Ok), found

@@ -1,4 +1,4 @@
-"""A console behind its doors that ends with the test."""
+"""Fixture: a running console that ends with the test."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import Place
+from tests.server.api.running_console import RunningConsole
 
 
 @pytest.fixture
-async def place(model: ModelServer, tmp_path: Path) -> AsyncIterator[Place]:
-    async with Place(model, tmp_path) as made:
+async def server(model: ModelServer, tmp_path: Path) -> AsyncIterator[RunningConsole]:
+    async with RunningConsole(model, tmp_path) as made:
         yield made

@@ -11,35 +11,35 @@ from hypothesis import strategies as st
 from bobstay.model.event import Durable, Envelope, Noted, Prompted, SessionStarted
 from bobstay.model.message import Text
 from bobstay.redaction.redactor import Redactor
-from bobstay.server.api.export_routes import PIECE
+from bobstay.server.api.export_routes import CHUNK_BYTES
 from bobstay.server.export.export_entries import branch
-from bobstay.server.export.export_markdown import closed, fenced
+from bobstay.server.export.export_markdown import close_fences, fenced
 from bobstay.server.export.export_names import file_name
 from bobstay.server.sessions.log_reader import LogReader
 from bobstay.sessions.log_codec import encode
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import SECRET, Place
+from tests.server.api.running_console import SECRET, RunningConsole
 
 
-async def finished(place: Place, model: ModelServer) -> str:
+async def finished(server: RunningConsole, model: ModelServer) -> str:
     prompt = model.play(
         "talk",
         Step(blocks=[Say("I look."), Call("Bash", {"command": "echo ok"}, "b")]),
         Step(blocks=[Say("All is **well**.")]),
     )
-    id = await place.launch(f"Look at ``` and # things {prompt}", allowed_tools=["Bash"], title="Fix: the/../bug <b>")
-    await place.until_status(id, "completed")
+    id = await server.launch(f"Look at ``` and # things {prompt}", allowed_tools=["Bash"], title="Fix: the/../bug <b>")
+    await server.until_status(id, "completed")
     return id
 
 
-async def test_markdown_is_the_talk_for_people(place: Place, model: ModelServer) -> None:
-    id = await finished(place, model)
-    reply = await place.get(f"/api/v1/sessions/{id}/export?format=md")
+async def test_markdown_is_the_talk_for_people(server: RunningConsole, model: ModelServer) -> None:
+    id = await finished(server, model)
+    reply = await server.get(f"/api/v1/sessions/{id}/export?format=md")
     assert reply.headers["content-type"] == "text/markdown; charset=utf-8"
     text = reply.text
     assert text.startswith("# Fix: the/../bug \\<b\\>\n")
-    for words in (
+    for expected in (
         "## User",
         "Look at ```",
         "I look.",
@@ -49,15 +49,15 @@ async def test_markdown_is_the_talk_for_people(place: Place, model: ModelServer)
         "ok",
         "All is **well**.",
     ):
-        assert words in text
-        text = text.partition(words)[2]
+        assert expected in text
+        text = text.partition(expected)[2]
 
 
-async def test_json_and_lines_hold_the_entries(place: Place, model: ModelServer) -> None:
-    id = await finished(place, model)
-    whole = (await place.get(f"/api/v1/sessions/{id}/export?format=json")).json
+async def test_json_and_lines_hold_the_entries(server: RunningConsole, model: ModelServer) -> None:
+    id = await finished(server, model)
+    whole = (await server.get(f"/api/v1/sessions/{id}/export?format=json")).json
     lines = [
-        json.loads(line) for line in (await place.get(f"/api/v1/sessions/{id}/export?format=jsonl")).text.splitlines()
+        json.loads(line) for line in (await server.get(f"/api/v1/sessions/{id}/export?format=jsonl")).text.splitlines()
     ]
     assert whole["session"]["id"] == id
     assert whole["events"] == lines
@@ -66,13 +66,13 @@ async def test_json_and_lines_hold_the_entries(place: Place, model: ModelServer)
 
 
 @pytest.mark.parametrize("kind", ["md", "json", "jsonl"])
-async def test_secrets_stay_here(place: Place, kind: str) -> None:
+async def test_secrets_stay_here(server: RunningConsole, kind: str) -> None:
     """FM-56: also those that came into a log by another way than the tools, such as a person's own words."""
-    id = await place.launch("", title=f"key {SECRET}")
-    session = place.console.registry.open(id)
+    id = await server.launch("", title=f"key {SECRET}")
+    session = server.console.registry.open(id)
     session.record(Noted(f"the key is {SECRET} and ghp_{'a1' * 20}"))
     session.record(Prompted("p", (Text(f"use {SECRET}"),)))
-    reply = await place.get(f"/api/v1/sessions/{id}/export?format={kind}")
+    reply = await server.get(f"/api/v1/sessions/{id}/export?format={kind}")
     assert reply.status == 200
     assert SECRET not in reply.text
     assert "ghp_a1" not in reply.text
@@ -80,9 +80,9 @@ async def test_secrets_stay_here(place: Place, kind: str) -> None:
     assert "masked" in reply.text
 
 
-async def test_the_name_of_the_file_is_safe(place: Place, model: ModelServer) -> None:
-    id = await finished(place, model)
-    reply = await place.get(f"/api/v1/sessions/{id}/export")
+async def test_the_name_of_the_file_is_safe(server: RunningConsole, model: ModelServer) -> None:
+    id = await finished(server, model)
+    reply = await server.get(f"/api/v1/sessions/{id}/export")
     assert reply.headers["content-disposition"] == f'attachment; filename="fix-the-bug-b-{id[:8]}.md"'
 
 
@@ -109,15 +109,15 @@ def test_a_fence_is_longer_than_any_in_it(text: str) -> None:
     ],
 )
 def test_a_block_that_was_left_open_swallows_nothing(text: str, end: str) -> None:
-    assert closed(text) == (f"{text}\n{end}" if end else text)
+    assert close_fences(text) == (f"{text}\n{end}" if end else text)
 
 
-async def test_what_is_not_there_or_not_known_is_refused(place: Place) -> None:
-    id = await place.launch()
-    assert (await place.get("/api/v1/sessions/none/export")).status == 404
-    assert (await place.get(f"/api/v1/sessions/{id}/export?format=exe")).status == 422
-    approver = await place.token("approve")
-    assert (await place.get(f"/api/v1/sessions/{id}/export", headers=approver)).status == 403
+async def test_what_is_not_there_or_not_known_is_refused(server: RunningConsole) -> None:
+    id = await server.launch()
+    assert (await server.get("/api/v1/sessions/none/export")).status == 404
+    assert (await server.get(f"/api/v1/sessions/{id}/export?format=exe")).status == 422
+    approver = await server.token("approve")
+    assert (await server.get(f"/api/v1/sessions/{id}/export", headers=approver)).status == 403
 
 
 def test_branches_that_were_left_are_left_out(tmp_path: Path) -> None:
@@ -133,19 +133,19 @@ def test_branches_that_were_left_are_left_out(tmp_path: Path) -> None:
     assert [entry.id for entry in branch(reader, Redactor(), 6)] == ["a", "b", "c", "d", "e"]
 
 
-async def test_a_long_session_is_sent_in_pieces(place: Place) -> None:
+async def test_a_long_session_is_sent_in_pieces(server: RunningConsole) -> None:
     """Memory is bounded: what is sent at once does not grow with the session."""
-    id = await place.launch()
-    session = place.console.registry.open(id)
+    id = await server.launch()
+    session = server.console.registry.open(id)
     for _ in range(60):
         session.record(Noted("x" * 30_000))
-    from bobstay.server.api.export_routes import _made, _sent
+    from bobstay.server.api.export_routes import _render, _stream
 
-    view = place.view(id)
-    reader = LogReader(place.console.registry.reader(id).path)
-    pieces = [len(piece) async for piece in _sent(_made("jsonl", reader, Redactor(), view))]
+    view = server.view(id)
+    reader = LogReader(server.console.registry.reader(id).path)
+    pieces = [len(piece) async for piece in _stream(_render("jsonl", reader, Redactor(), view))]
     assert sum(pieces) > 1_800_000
-    assert max(pieces) < 2 * PIECE
+    assert max(pieces) < 2 * CHUNK_BYTES
     assert len(pieces) > 10
-    reply = await place.get(f"/api/v1/sessions/{id}/export?format=jsonl")
+    reply = await server.get(f"/api/v1/sessions/{id}/export?format=jsonl")
     assert len(reply.body) == sum(pieces)

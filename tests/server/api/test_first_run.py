@@ -6,50 +6,50 @@ import subprocess
 from pathlib import Path
 
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import Place
+from tests.server.api.running_console import RunningConsole
 
 
-async def test_the_demo_asks_once_edits_once_and_ends_with_a_green_test(place: Place) -> None:
-    started = await place.post("/api/v1/demo")
+async def test_the_demo_asks_once_edits_once_and_ends_with_a_green_test(server: RunningConsole) -> None:
+    started = await server.post("/api/v1/demo")
     assert started.status == 201, started.body
     id, folder = started.json["id"], Path(started.json["cwd"])
-    assert folder.parent == place.work.parent
+    assert folder.parent == server.work.parent
     assert subprocess.run(["python3", "test_greeting.py"], cwd=folder, capture_output=True, check=False).returncode
-    waiting = await place.until_status(id, "waiting_input")
+    waiting = await server.until_status(id, "waiting_input")
     (asked,) = waiting.interactions
-    answered = await place.post(
+    answered = await server.post(
         f"/api/v1/interactions/{asked.id}/decision", {"decision": "allow", "input_sha256": asked.input_sha256}
     )
     assert answered.status == 200, answered.body
-    done = await place.until_status(id, "completed", "failed", "waiting_input")
+    done = await server.until_status(id, "completed", "failed", "waiting_input")
     assert (done.status, done.interactions) == ("completed", ())
-    events = [entry["event"] for entry in (await place.get(f"/api/v1/sessions/{id}/events")).json["events"]]
+    events = [entry["event"] for entry in (await server.get(f"/api/v1/sessions/{id}/events")).json["events"]]
     assert len([event for event in events if event["type"] == "interaction_opened"]) == 1
     assert "passes now" in json.dumps(events)
     subprocess.run(["python3", "test_greeting.py"], cwd=folder, check=True, capture_output=True)
-    files = (await place.get(f"/api/v1/sessions/{id}/diff")).json["files"]
+    files = (await server.get(f"/api/v1/sessions/{id}/diff")).json["files"]
     assert [file["path"] for file in files] == ["greeting.py"]
 
 
-async def test_a_second_demo_has_a_directory_of_its_own(place: Place) -> None:
-    first, second = [(await place.post("/api/v1/demo")).json["cwd"] for _ in range(2)]
+async def test_a_second_demo_has_a_directory_of_its_own(server: RunningConsole) -> None:
+    first, second = [(await server.post("/api/v1/demo")).json["cwd"] for _ in range(2)]
     assert (os.path.basename(first), os.path.basename(second)) == ("bobstay-demo", "bobstay-demo-2")
 
 
-async def test_a_demo_project_is_not_proposed_for_the_next_session(place: Place) -> None:
-    demo = (await place.post("/api/v1/demo")).json
-    await place.until_status(demo["id"], "waiting_input")
-    assert (await place.get("/api/v1/recent-dirs")).json["directories"] == []
-    await place.post("/api/v1/sessions", {"cwd": demo["cwd"], "model": "sonnet"})
-    found = (await place.get("/api/v1/recent-dirs")).json["directories"]
+async def test_a_demo_project_is_not_proposed_for_the_next_session(server: RunningConsole) -> None:
+    demo = (await server.post("/api/v1/demo")).json
+    await server.until_status(demo["id"], "waiting_input")
+    assert (await server.get("/api/v1/recent-dirs")).json["directories"] == []
+    await server.post("/api/v1/sessions", {"cwd": demo["cwd"], "model": "sonnet"})
+    found = (await server.get("/api/v1/recent-dirs")).json["directories"]
     assert [each["path"] for each in found] == [demo["cwd"]]
 
 
-async def test_sessions_begin_where_the_server_was_started(place: Place) -> None:
-    config = (await place.get("/api/v1/config")).json
+async def test_sessions_begin_where_the_server_was_started(server: RunningConsole) -> None:
+    config = (await server.get("/api/v1/config")).json
     assert config["start_directory"] == config["roots"][0]  # this very process was started elsewhere
-    place.console.config = type(place.config)(state=place.config.state)
-    assert (await place.get("/api/v1/config")).json["start_directory"] == os.path.realpath(Path.cwd())
+    server.console.config = type(server.config)(state=server.config.state)
+    assert (await server.get("/api/v1/config")).json["start_directory"] == os.path.realpath(Path.cwd())
 
 
 async def test_a_directory_that_was_added_can_be_worked_in_also_after_a_restart(
@@ -59,17 +59,17 @@ async def test_a_directory_that_was_added_can_be_worked_in_also_after_a_restart(
     beside.mkdir()
     inside = tmp_path / "home"
     inside.mkdir()
-    async with Place(model, inside) as place:
+    async with RunningConsole(model, inside) as server:
         body = {"cwd": str(beside)}
-        refused = await place.post("/api/v1/sessions", body)
+        refused = await server.post("/api/v1/sessions", body)
         assert refused.status == 403
         assert "--" not in refused.json["error"]["message"]
-        added = await place.post("/api/v1/roots", {"path": str(beside)})
+        added = await server.post("/api/v1/roots", {"path": str(beside)})
         assert {"path": str(beside), "added": True} in added.json["roots"]
-        assert (await place.post("/api/v1/sessions", body)).status == 201
-        works = await place.post("/api/v1/sessions", {**body, "prompt": "hello", "model": "demo"})
-        await place.until_status(works.json["id"], "completed")
-    async with Place(model, inside) as again:
+        assert (await server.post("/api/v1/sessions", body)).status == 201
+        works = await server.post("/api/v1/sessions", {**body, "prompt": "hello", "model": "demo"})
+        await server.until_status(works.json["id"], "completed")
+    async with RunningConsole(model, inside) as again:
         assert (await again.post("/api/v1/sessions", body)).status == 201
         assert (await again.ask("DELETE", "/api/v1/roots", {"path": str(beside)})).status == 200
         assert (await again.post("/api/v1/sessions", body)).status == 403

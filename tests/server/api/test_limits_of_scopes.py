@@ -12,11 +12,11 @@ from bobstay.model.session_events import Configured, SessionConfig
 from bobstay.sessions.log_store import LogStore
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import Place
+from tests.server.api.running_console import RunningConsole
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "fields",
     [
         {"permission_mode": "bypassPermissions"},
         {"permission_mode": "acceptEdits"},
@@ -26,41 +26,43 @@ from tests.server.api.place import Place
         {"env": {"MY_FLAGS": "touch ran"}},
     ],
 )
-async def test_who_may_not_approve_cannot_begin_a_session_that_asks_less(place: Place, wish: dict[str, Any]) -> None:
-    operate = await place.token("read", "operate")
-    body = {"cwd": str(place.work), **wish}
-    refused = await place.post("/api/v1/sessions", body, headers=operate)
+async def test_who_may_not_approve_cannot_begin_a_session_that_asks_less(
+    server: RunningConsole, fields: dict[str, Any]
+) -> None:
+    operate = await server.token("read", "operate")
+    body = {"cwd": str(server.work), **fields}
+    refused = await server.post("/api/v1/sessions", body, headers=operate)
     assert (refused.status, refused.json["error"]["code"]) == (403, "forbidden")
     assert refused.json["error"]["details"]["needed"] == "approve"
-    both = await place.token("operate", "approve")
-    assert (await place.post("/api/v1/sessions", body, headers=both)).status == 201
+    both = await server.token("operate", "approve")
+    assert (await server.post("/api/v1/sessions", body, headers=both)).status == 201
 
 
-async def test_who_may_not_approve_cannot_put_a_session_into_a_mode_that_asks_less(place: Place) -> None:
-    operate = await place.token("read", "operate")
-    id = await place.launch()
+async def test_who_may_not_approve_cannot_put_a_session_into_a_mode_that_asks_less(server: RunningConsole) -> None:
+    operate = await server.token("read", "operate")
+    id = await server.launch()
     where = f"/api/v1/sessions/{id}"
-    assert (await place.ask("PATCH", where, {"permission_mode": "bypassPermissions"}, operate)).status == 403
-    assert (await place.ask("PATCH", where, {"permission_mode": "plan"}, operate)).status == 200
+    assert (await server.ask("PATCH", where, {"permission_mode": "bypassPermissions"}, operate)).status == 403
+    assert (await server.ask("PATCH", where, {"permission_mode": "plan"}, operate)).status == 200
     more = {"permission_mode": "acceptEdits"}
-    assert (await place.post(where + "/continue", more, headers=operate)).status == 403
+    assert (await server.post(where + "/continue", more, headers=operate)).status == 403
 
 
-async def test_a_change_of_something_else_leaves_the_time_of_bypassing(place: Place) -> None:
-    id = await place.launch(permission_mode="bypassPermissions")
-    until = place.view(id).config.bypass_until
-    assert (await place.ask("PATCH", f"/api/v1/sessions/{id}", {"max_turns": 7})).status == 200
-    assert (place.view(id).config.bypass_until, place.view(id).config.max_turns) == (until, 7)
+async def test_a_change_of_something_else_leaves_the_time_of_bypassing(server: RunningConsole) -> None:
+    id = await server.launch(permission_mode="bypassPermissions")
+    until = server.view(id).config.bypass_until
+    assert (await server.ask("PATCH", f"/api/v1/sessions/{id}", {"max_turns": 7})).status == 200
+    assert (server.view(id).config.bypass_until, server.view(id).config.max_turns) == (until, 7)
 
 
-async def test_a_deleted_session_takes_its_terminals_with_it(place: Place) -> None:
-    id = await place.launch()
-    opened = await place.post(f"/api/v1/sessions/{id}/terminals")
+async def test_a_deleted_session_takes_its_terminals_with_it(server: RunningConsole) -> None:
+    id = await server.launch()
+    opened = await server.post(f"/api/v1/sessions/{id}/terminals")
     assert opened.status == 201
-    terminal = place.console.crew.terminal(opened.json["id"])
-    assert (await place.ask("DELETE", f"/api/v1/sessions/{id}")).status == 204
+    terminal = server.console.auxiliary_workers.terminal(opened.json["id"])
+    assert (await server.ask("DELETE", f"/api/v1/sessions/{id}")).status == 204
     assert not terminal.alive()
-    assert id not in place.console.registry.views
+    assert id not in server.console.registry.views
 
 
 async def test_a_session_of_an_engine_that_is_no_more_fails_and_says_so(model: ModelServer, tmp_path: Path) -> None:
@@ -71,10 +73,10 @@ async def test_a_session_of_an_engine_that_is_no_more_fails_and_says_so(model: M
         log.append(Configured(SessionConfig(engine="gone")))
         log.append(InputQueued("i", (Text("hello"),), "queue"))
         log.close()
-    async with Place(model, tmp_path) as place:
+    async with RunningConsole(model, tmp_path) as server:
         async with asyncio.timeout(DEADLINE):
-            while {place.view(id).status for id in ids} != {"failed"}:
+            while {server.view(id).status for id in ids} != {"failed"}:
                 await asyncio.sleep(0.01)
-        assert "gone" in place.view(ids[0]).error
-        again = await place.post(f"/api/v1/sessions/{ids[0]}/messages", {"content": "hello"})
+        assert "gone" in server.view(ids[0]).error
+        again = await server.post(f"/api/v1/sessions/{ids[0]}/messages", {"content": "hello"})
         assert (again.status, again.json["error"]["code"]) == (422, "cannot_start")

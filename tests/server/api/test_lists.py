@@ -10,7 +10,7 @@ from bobstay.server.api.endpoints import ENDPOINTS
 from bobstay.server.api.json_schemas import fields_of
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import Place
+from tests.server.api.running_console import RunningConsole
 
 API = "/api/v1"
 LIMITED = [one for one in ENDPOINTS if one.query is not None and "limit" in one.query.__struct_fields__]
@@ -21,8 +21,8 @@ def limits_of(endpoint: Endpoint) -> tuple[int, int]:
     return schema["minimum"], schema["maximum"]
 
 
-async def test_the_last_page_of_every_list_says_null(place: Place) -> None:
-    id = await place.launch()
+async def test_the_last_page_of_every_list_says_null(server: RunningConsole) -> None:
+    id = await server.launch()
     for path, name in (
         ("/sessions?limit=1", "cursor"),
         ("/search?q=nothing", "cursor"),
@@ -31,28 +31,28 @@ async def test_the_last_page_of_every_list_says_null(place: Place) -> None:
         ("/audit?limit=500", "before"),
         (f"/sessions/{id}/rows", "before"),
     ):
-        reply = await place.get(API + path)
+        reply = await server.get(API + path)
         assert (reply.status, reply.json[name]) == (200, None), path
 
 
-async def test_a_limit_out_of_range_is_refused_with_the_range(place: Place) -> None:
-    id = await place.launch()
+async def test_a_limit_out_of_range_is_refused_with_the_range(server: RunningConsole) -> None:
+    id = await server.launch()
     assert len(LIMITED) >= 8
     for endpoint in LIMITED:
         least, most = limits_of(endpoint)
         path = API + endpoint.path.replace("{id}", id)
         for limit in (-5, 0, most + 1):
-            reply = await place.get(f"{path}?limit={limit}&cwd={place.work}")
+            reply = await server.get(f"{path}?limit={limit}&cwd={server.work}")
             error = reply.json["error"]
             assert (reply.status, error["code"]) == (422, "invalid"), path
             assert f"`limit` must be from {least} to {most}" in error["message"]
             assert error["details"] == {"field": "limit", "minimum": least, "maximum": most}
-        assert (await place.get(f"{path}?limit={most}&cwd={place.work}")).status == 200, path
+        assert (await server.get(f"{path}?limit={most}&cwd={server.work}")).status == 200, path
 
 
-async def test_a_status_that_does_not_exist_is_refused_with_those_that_do(place: Place) -> None:
-    id = await place.launch()
-    reply = await place.get(f"{API}/sessions?status=draft,nonsense")
+async def test_a_status_that_does_not_exist_is_refused_with_those_that_do(server: RunningConsole) -> None:
+    id = await server.launch()
+    reply = await server.get(f"{API}/sessions?status=draft,nonsense")
     error = reply.json["error"]
     assert (reply.status, error["code"]) == (422, "invalid")
     assert "nonsense" in error["message"]
@@ -61,47 +61,49 @@ async def test_a_status_that_does_not_exist_is_refused_with_those_that_do(place:
         *("draft", "starting", "running", "waiting_input", "interrupting", "interrupted", "completed", "failed"),
     ]
     for status, found in (("draft,running", [id]), ("running", []), ("draft,", [id]), ("", [id])):
-        listed = (await place.get(f"{API}/sessions?status={status}")).json["sessions"]
+        listed = (await server.get(f"{API}/sessions?status={status}")).json["sessions"]
         assert [each["id"] for each in listed] == found, status
 
 
-async def test_sessions_that_changed_at_the_same_moment_are_each_on_one_page(place: Place) -> None:
-    ids = [await place.launch() for _ in range(6)]
+async def test_sessions_that_changed_at_the_same_moment_are_each_on_one_page(server: RunningConsole) -> None:
+    ids = [await server.launch() for _ in range(6)]
     for id in ids:
-        place.console.registry.learn(replace(place.view(id), updated_at=1_700_000_000.25))
+        server.console.registry.update_view(replace(server.view(id), updated_at=1_700_000_000.25))
     for limit in (1, 4):
         seen: list[str] = []
         cursor: str | None = ""
         while cursor is not None:
-            page = (await place.get(f"{API}/sessions?limit={limit}&cursor={cursor}")).json
+            page = (await server.get(f"{API}/sessions?limit={limit}&cursor={cursor}")).json
             seen += [each["id"] for each in page["sessions"]]
             cursor = page["cursor"]
         assert sorted(seen) == sorted(ids)
 
 
-async def asking(place: Place, model: ModelServer, name: str) -> Any:
+async def asking(server: RunningConsole, model: ModelServer, name: str) -> Any:
     """The session and the interaction of a request to run `touch NAME`."""
     call = Call("Bash", {"command": f"touch {name}"}, "c")
     prompt = model.play(name, Step(blocks=[call]), Step(blocks=[Say("ok")]))
-    view = await place.until_status(await place.launch(prompt, title=name), "waiting_input")
+    view = await server.until_status(await server.launch(prompt, title=name), "waiting_input")
     return view.id, view.interactions[0]
 
 
-async def test_decided_interactions_are_listed_with_who_decided_what(place: Place, model: ModelServer) -> None:
-    first, allowed = await asking(place, model, "one")
-    second, denied = await asking(place, model, "two")
-    third, waiting = await asking(place, model, "three")
+async def test_decided_interactions_are_listed_with_who_decided_what(
+    server: RunningConsole, model: ModelServer
+) -> None:
+    first, allowed = await asking(server, model, "one")
+    second, denied = await asking(server, model, "two")
+    third, waiting = await asking(server, model, "three")
     for entry, more in (
         (allowed, {"decision": "allow", "input": {"command": "touch other"}}),
         (denied, {"decision": "deny", "reason": "not now"}),
     ):
         body = {"input_sha256": entry.input_sha256, **more}
-        assert (await place.post(f"{API}/interactions/{entry.id}/decision", body)).status == 200
-    await place.until_status(first, "completed")
-    await place.until_status(second, "completed")
+        assert (await server.post(f"{API}/interactions/{entry.id}/decision", body)).status == 200
+    await server.until_status(first, "completed")
+    await server.until_status(second, "completed")
 
     async def listed(query: str) -> Any:
-        reply = await place.get(f"{API}/interactions?{query}")
+        reply = await server.get(f"{API}/interactions?{query}")
         assert reply.status == 200, reply.body
         return reply.json
 
@@ -111,7 +113,7 @@ async def test_decided_interactions_are_listed_with_who_decided_what(place: Plac
     assert (decided[0]["session_id"], decided[0]["session_title"], decided[0]["cwd"]) == (
         second,
         "two",
-        str(place.work),
+        str(server.work),
     )
     assert decided[0]["opened"]["call"]["input"] == {"command": "touch two"}
     outcomes = [item["outcome"] for item in decided]
@@ -130,23 +132,25 @@ async def test_decided_interactions_are_listed_with_who_decided_what(place: Plac
     assert [item["session_id"] for item in (await listed(f"state=all&session_id={third}"))["interactions"]] == [third]
 
     for query in ("state=nonsense", "state=all&cursor=nonsense"):
-        refused = await place.get(f"{API}/interactions?{query}")
+        refused = await server.get(f"{API}/interactions?{query}")
         assert (refused.status, refused.json["error"]["code"]) == (422, "invalid"), query
 
 
 @pytest.mark.parametrize("cursor", ["nonsense", "nan_x", "inf_x", "-inf_x", "_", "1e999_x"])
-async def test_a_cursor_of_nobodys_making_is_refused_instead_of_an_empty_page(place: Place, cursor: str) -> None:
-    await place.launch()
-    refused = await place.get(f"{API}/sessions?cursor={cursor}")
+async def test_a_cursor_of_nobodys_making_is_refused_instead_of_an_empty_page(
+    server: RunningConsole, cursor: str
+) -> None:
+    await server.launch()
+    refused = await server.get(f"{API}/sessions?cursor={cursor}")
     assert (refused.status, refused.json["error"]["code"]) == (422, "invalid")
 
 
-async def test_a_session_that_changes_between_two_pages_is_on_the_first_one_again(place: Place) -> None:
-    first, second, third = [await place.launch() for _ in range(3)]
-    page = (await place.get(f"{API}/sessions?limit=1")).json
+async def test_a_session_that_changes_between_two_pages_is_on_the_first_one_again(server: RunningConsole) -> None:
+    first, second, third = [await server.launch() for _ in range(3)]
+    page = (await server.get(f"{API}/sessions?limit=1")).json
     assert [each["id"] for each in page["sessions"]] == [third]
-    await place.ask("PATCH", f"{API}/sessions/{first}", {"title": "changed"})
-    rest = (await place.get(f"{API}/sessions?cursor={page['cursor']}")).json
+    await server.ask("PATCH", f"{API}/sessions/{first}", {"title": "changed"})
+    rest = (await server.get(f"{API}/sessions?cursor={page['cursor']}")).json
     assert [each["id"] for each in rest["sessions"]] == [second]
-    again = (await place.get(f"{API}/sessions?limit=1")).json
+    again = (await server.get(f"{API}/sessions?limit=1")).json
     assert [each["id"] for each in again["sessions"]] == [first]

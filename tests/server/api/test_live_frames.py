@@ -28,17 +28,17 @@ from bobstay.server.streams.live_parts import LiveParts
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import Place
-from tests.server.files.shelf import repository
+from tests.server.api.running_console import RunningConsole
+from tests.server.files.files_host import repository
 
 DECODER = msgspec.json.Decoder(AnyLive)
 
 
 def checked(frame: bytes | str) -> Any:
     """A frame that is one of the types, and fits the schema that is handed out."""
-    said = DECODER.decode(frame)
+    decoded = DECODER.decode(frame)
     validator().validate(msgspec.json.decode(frame))
-    return said
+    return decoded
 
 
 @cache
@@ -66,28 +66,28 @@ class Tab:
                         self.types[frame["type"]] = frame
 
 
-async def test_a_tab_gets_only_frames_that_are_described(place: Place, model: ModelServer) -> None:
-    repository(place.work)
-    headers = {**place.headers, "Origin": place.url}
-    async with connect(f"ws://{place.host}/api/v1/ws", additional_headers=headers) as socket:
+async def test_a_tab_gets_only_frames_that_are_described(server: RunningConsole, model: ModelServer) -> None:
+    repository(server.work)
+    headers = {**server.headers, "Origin": server.url}
+    async with connect(f"ws://{server.host}/api/v1/ws", additional_headers=headers) as socket:
         tab = Tab(socket)
         await tab.say(type="subscribe", topic="app")
         step = Step(blocks=[Say("Thinking of it"), Call("Bash", {"command": "touch x"}, "c")])
-        id = await place.launch(model.play("one", step, Step(blocks=[Say("Done.")])))
+        id = await server.launch(model.play("one", step, Step(blocks=[Say("Done.")])))
         await tab.say(type="subscribe", topic=f"session:{id}", after=0)
         await tab.say(type="subscribe", topic="*", after="old-1")
         await tab.say(type="subscribe", topic=f"session:{id}", after=10**6, epoch="another")
         await tab.say(type="subscribe", topic="nowhere", id="wrong")
         await tab.say(type="ping", id="p1")
-        await place.until_status(id, "waiting_input")
-        (entry,) = place.view(id).interactions
+        await server.until_status(id, "waiting_input")
+        (entry,) = server.view(id).interactions
         body = {"decision": "allow", "input_sha256": entry.input_sha256}
-        assert (await place.post(f"/api/v1/interactions/{entry.id}/decision", body)).status == 200
-        await place.until_status(id, "completed")
-        assert (await place.post(f"/api/v1/sessions/{id}/tasks", {"title": "Mine"})).status == 201
+        assert (await server.post(f"/api/v1/interactions/{entry.id}/decision", body)).status == 200
+        await server.until_status(id, "completed")
+        assert (await server.post(f"/api/v1/sessions/{id}/tasks", {"title": "Mine"})).status == 201
         await tab.until(lambda found: {"tasks.changed", "interaction.resolved", "pong", "error"} <= set(found))
         await tab.say(type="unsubscribe", topic="*")
-        assert (await place.ask("DELETE", f"/api/v1/sessions/{id}")).status == 204
+        assert (await server.ask("DELETE", f"/api/v1/sessions/{id}")).status == 204
         await tab.until(lambda found: {"stream.left", "session.deleted"} <= set(found))
     assert {
         *("server.hello", "stream.synchronized", "stream.reset", "session.changed", "session.deleted"),
@@ -123,16 +123,16 @@ async def test_pieces_of_what_is_said_are_described() -> None:
     assert len(snapshot) == 3
 
 
-async def test_news_of_a_work_tree_are_described(place: Place) -> None:
-    repository(place.work)
-    id = await place.launch()
-    headers = {**place.headers, "Origin": place.url}
-    async with connect(f"ws://{place.host}/api/v1/ws", additional_headers=headers) as socket:
+async def test_news_of_a_work_tree_are_described(server: RunningConsole) -> None:
+    repository(server.work)
+    id = await server.launch()
+    headers = {**server.headers, "Origin": server.url}
+    async with connect(f"ws://{server.host}/api/v1/ws", additional_headers=headers) as socket:
         tab = Tab(socket)
         await tab.say(type="subscribe", topic=f"session:{id}", after=0)
         await tab.until(lambda found: "stream.synchronized" in found)
-        await place.console.crew.watch(id)
-        (place.work / "new").write_text("x\n")
+        await server.console.auxiliary_workers.watch(id)
+        (server.work / "new").write_text("x\n")
         await tab.until(lambda found: "diff.changed" in found)
         assert tab.types["diff.changed"]["data"]["files"] == [
             {"path": "new", "status": "untracked", "added": 1, "removed": 0}
@@ -141,10 +141,10 @@ async def test_news_of_a_work_tree_are_described(place: Place) -> None:
 
 async def test_heartbeats_are_described() -> None:
     client = HubClient("ada")
-    beating = HeartbeatLoop(client, 0.01)
+    heartbeats = HeartbeatLoop(client, 0.01)
     async with asyncio.timeout(DEADLINE):
-        frames = await client.take()
-    beating.cancel()
+        frames = await client.next_batch()
+    heartbeats.cancel()
     assert msgspec.json.decode(frames[0])["type"] == "server.heartbeat"
     for frame in frames:
         checked(frame)
@@ -152,7 +152,7 @@ async def test_heartbeats_are_described() -> None:
 
 def test_every_type_has_a_schema_of_its_own() -> None:
     schemas = stream_schema()["components"]["schemas"]
-    named = [place["$ref"].rpartition("/")[2] for place in schemas["LiveFrame"]["anyOf"]]
+    named = [server["$ref"].rpartition("/")[2] for server in schemas["LiveFrame"]["anyOf"]]
     types = [schemas[name]["properties"]["type"]["enum"] for name in named]
     assert len(types) == len({name for (name,) in types}) == 20
     assert schemas["LiveFrame"]["discriminator"]["propertyName"] == "type"

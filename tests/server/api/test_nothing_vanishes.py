@@ -17,58 +17,58 @@ from bobstay.model.session_events import SessionChanged
 from bobstay.server.api.worktrees_routes import worktrees_of
 from bobstay.server.db import state_tables
 from bobstay.server.db.retention import archive_older_than
-from bobstay.server.session_expiry import clean_up, remove_ephemeral, tidy_up
+from bobstay.server.session_expiry import expire_sessions, remove_ephemeral, remove_unused
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import Place
-from tests.server.files.shelf import git, repository
+from tests.server.api.running_console import RunningConsole
+from tests.server.files.files_host import git, repository
 from tests.server.served import Served
 
 
-async def packed(place: Place, **config: Any) -> str:
+async def packed(server: RunningConsole, **config: Any) -> str:
     """A session that was archived and is packed away now."""
-    id = await place.launch(**config)
-    session = place.console.registry.open(id)
+    id = await server.launch(**config)
+    session = server.console.registry.open(id)
     session.append(Prompted("p", (Text("an old ostrich"),)))
     session.append(SessionChanged(title="Ostrich", archived=True), sync=True)
-    place.console.registry.shut(id)
-    database = place.console.database
-    assert await database.flushed(id, place.view(id).seq)
-    assert (await archive_older_than(database, place.console.registry.store, 0)).sessions == (id,)
-    place.console.registry.pack(id)
+    server.console.registry.release(id)
+    database = server.console.database
+    assert await database.wait_until_indexed(id, server.view(id).seq)
+    assert (await archive_older_than(database, server.console.registry.store, 0)).sessions == (id,)
+    server.console.registry.pack(id)
     return id
 
 
-async def test_a_packed_session_is_listed_shown_and_exported(place: Place) -> None:
+async def test_a_packed_session_is_listed_shown_and_exported(server: RunningConsole) -> None:
     """S003-40: nobody thinks it is gone."""
-    id = await packed(place)
-    listed = (await place.get("/api/v1/sessions?archived=true")).json["sessions"]
+    id = await packed(server)
+    listed = (await server.get("/api/v1/sessions?archived=true")).json["sessions"]
     assert [(each["id"], each["title"], each["stored"]) for each in listed] == [(id, "Ostrich", True)]
-    assert (await place.get(f"/api/v1/sessions/{id}")).json["stored"] is True
-    rows = (await place.get(f"/api/v1/sessions/{id}/rows")).json["rows"]
+    assert (await server.get(f"/api/v1/sessions/{id}")).json["stored"] is True
+    rows = (await server.get(f"/api/v1/sessions/{id}/rows")).json["rows"]
     assert "an old ostrich" in str(rows)
-    events = (await place.get(f"/api/v1/sessions/{id}/events")).json["events"]
+    events = (await server.get(f"/api/v1/sessions/{id}/events")).json["events"]
     assert "an old ostrich" in str(events)
-    exported = await place.get(f"/api/v1/sessions/{id}/export?format=md")
+    exported = await server.get(f"/api/v1/sessions/{id}/export?format=md")
     assert (exported.status, b"an old ostrich" in exported.body) == (200, True)
-    assert not os.path.exists(place.console.registry.store.path(id))
+    assert not os.path.exists(server.console.registry.store.path(id))
 
 
-async def test_a_packed_session_is_brought_back_by_the_next_message(place: Place, model: ModelServer) -> None:
-    id = await packed(place)
+async def test_a_packed_session_is_brought_back_by_the_next_message(server: RunningConsole, model: ModelServer) -> None:
+    id = await packed(server)
     prompt = model.play("again", Step(blocks=[Say("Here.")]))
-    assert (await place.post(f"/api/v1/sessions/{id}/messages", {"content": prompt})).status == 202
-    view = await place.until_status(id, "completed")
+    assert (await server.post(f"/api/v1/sessions/{id}/messages", {"content": prompt})).status == 202
+    view = await server.until_status(id, "completed")
     assert (view.stored, view.title) == (False, "Ostrich")
-    assert os.path.exists(place.console.registry.store.path(id))
+    assert os.path.exists(server.console.registry.store.path(id))
 
 
-async def test_a_packed_session_can_be_forked_and_restored(place: Place) -> None:
-    id = await packed(place)
-    child = await place.post(f"/api/v1/sessions/{id}/fork", {})
+async def test_a_packed_session_can_be_forked_and_restored(server: RunningConsole) -> None:
+    id = await packed(server)
+    child = await server.post(f"/api/v1/sessions/{id}/fork", {})
     assert (child.status, child.json["parent"]) == (201, id)
-    again = await place.post(f"/api/v1/sessions/{id}/restore")
+    again = await server.post(f"/api/v1/sessions/{id}/restore")
     assert (again.status, again.json["error"]["code"]) == (409, "wrong_state")
 
 
@@ -92,184 +92,187 @@ def test_a_server_that_starts_again_still_lists_what_is_packed(tmp_path: Path) -
         served.stop()
 
 
-async def test_a_delete_that_fails_hides_nothing(place: Place, tmp_path: Path) -> None:
-    id = await place.launch()
-    trash = Path(place.config.state) / "trash"
+async def test_a_delete_that_fails_hides_nothing(server: RunningConsole, tmp_path: Path) -> None:
+    id = await server.launch()
+    trash = Path(server.config.state) / "trash"
     trash.write_text("no folder")
-    refused = await place.ask("DELETE", f"/api/v1/sessions/{id}")
+    refused = await server.ask("DELETE", f"/api/v1/sessions/{id}")
     assert (refused.status, refused.json["error"]["code"]) == (507, "storage")
-    listed = (await place.get("/api/v1/sessions")).json["sessions"]
+    listed = (await server.get("/api/v1/sessions")).json["sessions"]
     assert [each["id"] for each in listed] == [id]
-    assert place.view(id).status == "draft"
+    assert server.view(id).status == "draft"
     trash.unlink()
-    assert (await place.ask("DELETE", f"/api/v1/sessions/{id}")).status == 204
+    assert (await server.ask("DELETE", f"/api/v1/sessions/{id}")).status == 204
 
 
-async def test_a_deleted_session_is_in_the_trash_and_can_be_restored_or_removed(place: Place) -> None:
-    id = await place.launch()
-    await place.ask("PATCH", f"/api/v1/sessions/{id}", {"title": "Regretted"})
-    await place.ask("DELETE", f"/api/v1/sessions/{id}")
-    assert (await place.get(f"/api/v1/sessions/{id}")).status == 404
-    found = (await place.get("/api/v1/trash")).json["sessions"]
+async def test_a_deleted_session_is_in_the_trash_and_can_be_restored_or_removed(server: RunningConsole) -> None:
+    id = await server.launch()
+    await server.ask("PATCH", f"/api/v1/sessions/{id}", {"title": "Regretted"})
+    await server.ask("DELETE", f"/api/v1/sessions/{id}")
+    assert (await server.get(f"/api/v1/sessions/{id}")).status == 404
+    found = (await server.get("/api/v1/trash")).json["sessions"]
     assert [(each["id"], each["title"]) for each in found] == [(id, "Regretted")]
-    back = await place.post(f"/api/v1/trash/{id}/restore")
+    back = await server.post(f"/api/v1/trash/{id}/restore")
     assert (back.status, back.json["title"], back.json["status"]) == (200, "Regretted", "draft")
-    assert (await place.get("/api/v1/trash")).json["sessions"] == []
-    await place.ask("DELETE", f"/api/v1/sessions/{id}")
-    assert (await place.ask("DELETE", f"/api/v1/trash/{id}")).status == 204
-    assert (await place.post(f"/api/v1/trash/{id}/restore")).status == 404
+    assert (await server.get("/api/v1/trash")).json["sessions"] == []
+    await server.ask("DELETE", f"/api/v1/sessions/{id}")
+    assert (await server.ask("DELETE", f"/api/v1/trash/{id}")).status == 204
+    assert (await server.post(f"/api/v1/trash/{id}/restore")).status == 404
 
 
 @pytest.mark.parametrize("name", ["..%2Fserver", "nothing", ".hidden", "%00"])
-async def test_the_trash_gives_nothing_but_its_own(place: Place, name: str) -> None:
-    assert (await place.post(f"/api/v1/trash/{name}/restore")).status in (400, 404)
-    assert (await place.ask("DELETE", f"/api/v1/trash/{name}")).status in (400, 404)
+async def test_the_trash_gives_nothing_but_its_own(server: RunningConsole, name: str) -> None:
+    assert (await server.post(f"/api/v1/trash/{name}/restore")).status in (400, 404)
+    assert (await server.ask("DELETE", f"/api/v1/trash/{name}")).status in (400, 404)
 
 
-async def test_a_draft_is_in_no_log_and_seen_by_nobody_else(place: Place) -> None:
-    id = await place.launch()
-    before = place.view(id)
+async def test_a_draft_is_in_no_log_and_seen_by_nobody_else(server: RunningConsole) -> None:
+    id = await server.launch()
+    before = server.view(id)
     for text in ("my passw", "my password is swordfish-42", "hello"):
-        assert (await place.ask("PUT", f"/api/v1/sessions/{id}/draft", {"text": text})).status == 200
-    assert (await place.get(f"/api/v1/sessions/{id}/draft")).json["text"] == "hello"
-    assert place.view(id) == before
-    log = await asyncio.to_thread(Path(place.console.registry.store.path(id)).read_bytes)
+        assert (await server.ask("PUT", f"/api/v1/sessions/{id}/draft", {"text": text})).status == 200
+    assert (await server.get(f"/api/v1/sessions/{id}/draft")).json["text"] == "hello"
+    assert server.view(id) == before
+    log = await asyncio.to_thread(Path(server.console.registry.store.path(id)).read_bytes)
     assert b"swordfish" not in log
-    other = await other_person(place)
-    assert (await place.ask("GET", f"/api/v1/sessions/{id}/draft", headers=other)).json["text"] == ""
-    assert (await place.ask("PUT", f"/api/v1/sessions/{id}/draft", {"text": ""})).json["text"] == ""
-    assert (await place.get(f"/api/v1/sessions/{id}/draft")).json["text"] == ""
+    other = await other_person(server)
+    assert (await server.ask("GET", f"/api/v1/sessions/{id}/draft", headers=other)).json["text"] == ""
+    assert (await server.ask("PUT", f"/api/v1/sessions/{id}/draft", {"text": ""})).json["text"] == ""
+    assert (await server.get(f"/api/v1/sessions/{id}/draft")).json["text"] == ""
 
 
-async def other_person(place: Place) -> dict[str, Any]:
-    _, secret = await place.console.doors.clients.create(
+async def other_person(server: RunningConsole) -> dict[str, Any]:
+    _, secret = await server.console.auth.clients.create(
         "token", "bob", ("read", "operate"), label="test", by="test", lifetime=None
     )
     return {"Authorization": f"Bearer {secret}"}
 
 
-async def test_pages_of_a_list_that_moves_show_no_session_twice(place: Place) -> None:
-    ids = [await place.launch() for _ in range(5)]
-    first = (await place.get("/api/v1/sessions?limit=3")).json
+async def test_pages_of_a_list_that_moves_show_no_session_twice(server: RunningConsole) -> None:
+    ids = [await server.launch() for _ in range(5)]
+    first = (await server.get("/api/v1/sessions?limit=3")).json
     assert [each["id"] for each in first["sessions"]] == [ids[4], ids[3], ids[2]]
-    await place.ask("PATCH", f"/api/v1/sessions/{ids[2]}", {"title": "moved to the top"})
-    second = (await place.get(f"/api/v1/sessions?limit=3&cursor={first['cursor']}")).json
+    await server.ask("PATCH", f"/api/v1/sessions/{ids[2]}", {"title": "moved to the top"})
+    second = (await server.get(f"/api/v1/sessions?limit=3&cursor={first['cursor']}")).json
     assert ([each["id"] for each in second["sessions"]], second["cursor"]) == ([ids[1], ids[0]], None)
-    await place.ask("DELETE", f"/api/v1/sessions/{ids[2]}")
-    again = (await place.get(f"/api/v1/sessions?limit=3&cursor={first['cursor']}")).json
+    await server.ask("DELETE", f"/api/v1/sessions/{ids[2]}")
+    again = (await server.get(f"/api/v1/sessions?limit=3&cursor={first['cursor']}")).json
     assert [each["id"] for each in again["sessions"]] == [ids[1], ids[0]]
 
 
 @pytest.mark.parametrize("cursor", ["nonsense", "zz_1", "_"])
-async def test_a_cursor_that_is_none_of_ours_is_refused(place: Place, cursor: str) -> None:
-    refused = await place.get(f"/api/v1/sessions?cursor={cursor}")
+async def test_a_cursor_that_is_none_of_ours_is_refused(server: RunningConsole, cursor: str) -> None:
+    refused = await server.get(f"/api/v1/sessions?cursor={cursor}")
     assert (refused.status, refused.json["error"]["code"]) == (422, "invalid")
 
 
 async def test_a_request_that_a_crash_cut_off_can_be_sent_again(model: ModelServer, tmp_path: Path) -> None:
     key = {"Idempotency-Key": "k-1"}
-    async with Place(model, tmp_path) as place:
-        assert await state_tables.begin(place.console.database, "ada", "k-1", "of a request that never ended") is None
-    async with Place(model, tmp_path) as place:
-        body = {"cwd": str(place.work)}
-        first = await place.ask("POST", "/api/v1/sessions", body, {**place.headers, **key})
-        again = await place.ask("POST", "/api/v1/sessions", body, {**place.headers, **key})
+    async with RunningConsole(model, tmp_path) as server:
+        assert (
+            await state_tables.begin_request(server.console.database, "ada", "k-1", "of a request that never ended")
+            is None
+        )
+    async with RunningConsole(model, tmp_path) as server:
+        body = {"cwd": str(server.work)}
+        first = await server.ask("POST", "/api/v1/sessions", body, {**server.headers, **key})
+        again = await server.ask("POST", "/api/v1/sessions", body, {**server.headers, **key})
         assert (first.status, again.status, again.json["id"]) == (201, 201, first.json["id"])
-        other = await place.ask("POST", "/api/v1/sessions?x=1", body, {**place.headers, **key})
+        other = await server.ask("POST", "/api/v1/sessions?x=1", body, {**server.headers, **key})
         assert other.status in (409, 422)
-    async with Place(model, tmp_path) as place:
-        later = await place.ask("POST", "/api/v1/sessions", body, {**place.headers, **key})
+    async with RunningConsole(model, tmp_path) as server:
+        later = await server.ask("POST", "/api/v1/sessions", body, {**server.headers, **key})
         assert later.json["id"] == first.json["id"], "what was answered stays known"
 
 
 async def test_a_launch_that_a_crash_cut_off_leaves_neither_a_work_tree_nor_a_branch(
     model: ModelServer, tmp_path: Path
 ) -> None:
-    async with Place(model, tmp_path) as place:
-        repository(place.work, file="one\n")
-        made = await worktrees_of(place.console).add(str(place.work), "abcdefgh-of-no-session")
-    async with Place(model, tmp_path), asyncio.timeout(DEADLINE):
-        while os.path.exists(made.path) or made.branch in await asyncio.to_thread(git, place.work, "branch"):
+    async with RunningConsole(model, tmp_path) as server:
+        repository(server.work, file="one\n")
+        made = await worktrees_of(server.console).add(str(server.work), "abcdefgh-of-no-session")
+    async with RunningConsole(model, tmp_path), asyncio.timeout(DEADLINE):
+        while os.path.exists(made.path) or made.branch in await asyncio.to_thread(git, server.work, "branch"):
             await asyncio.sleep(0.02)
 
 
-async def test_what_is_removed_from_the_trash_takes_its_output_along(place: Place) -> None:
-    id = await place.launch()
-    home = Path(place.environment.paths.bobstay)
+async def test_what_is_removed_from_the_trash_takes_its_output_along(server: RunningConsole) -> None:
+    id = await server.launch()
+    home = Path(server.environment.paths.bobstay)
     output, plan = home / "output" / id / "1.txt", home / "plans" / f"{id}.md"
     for path in (output, plan):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("much")
-    await place.ask("DELETE", f"/api/v1/sessions/{id}")
+    await server.ask("DELETE", f"/api/v1/sessions/{id}")
     assert output.exists(), "it can still be restored"
-    assert (await place.ask("DELETE", f"/api/v1/trash/{id}")).status == 204
+    assert (await server.ask("DELETE", f"/api/v1/trash/{id}")).status == 204
     assert not output.parent.exists()
     assert not plan.exists()
 
 
 async def test_a_server_removes_old_sessions_only_where_the_settings_say_so(model: ModelServer, tmp_path: Path) -> None:
     """H6-2"""
-    async with Place(model, tmp_path) as place:
-        old, pinned, young = [await place.launch() for _ in range(3)]
-        await place.ask("PATCH", f"/api/v1/sessions/{pinned}", {"pinned": True})
-        store = place.console.registry.store
+    async with RunningConsole(model, tmp_path) as server:
+        old, pinned, young = [await server.launch() for _ in range(3)]
+        await server.ask("PATCH", f"/api/v1/sessions/{pinned}", {"pinned": True})
+        store = server.console.registry.store
     then = time.time() - 40 * 86_400
     for id in (old, pinned):
         os.utime(store.path(id), (then, then))
-    async with Place(model, tmp_path) as place:
-        assert await clean_up(place.console) == []
-        assert set(place.console.registry.views) == {old, pinned, young}
+    async with RunningConsole(model, tmp_path) as server:
+        assert await remove_unused(server.console) == []
+        assert set(server.console.registry.views) == {old, pinned, young}
     (tmp_path / "bobstay" / "settings.json").write_text('{"cleanupPeriodDays": 30}')
-    async with Place(model, tmp_path) as place:
+    async with RunningConsole(model, tmp_path) as server:
         async with asyncio.timeout(DEADLINE):
-            while (await place.get(f"/api/v1/sessions/{old}")).status != 404:
+            while (await server.get(f"/api/v1/sessions/{old}")).status != 404:
                 await asyncio.sleep(0.02)
-        listed = (await place.get("/api/v1/sessions")).json["sessions"]
+        listed = (await server.get("/api/v1/sessions")).json["sessions"]
         assert {each["id"] for each in listed} == {pinned, young}
         assert not os.path.exists(store.path(old))
 
 
 async def test_ephemeral_sessions_are_removed_a_day_after_their_last_entry(model: ModelServer, tmp_path: Path) -> None:
     """S003-40: by the server itself, and nothing else is."""
-    async with Place(model, tmp_path) as place:
-        old, pinned, young = [await place.launch(ephemeral=True) for _ in range(3)]
-        other = await place.launch()
-        await place.ask("PATCH", f"/api/v1/sessions/{pinned}", {"pinned": True})
-        store = place.console.registry.store
+    async with RunningConsole(model, tmp_path) as server:
+        old, pinned, young = [await server.launch(ephemeral=True) for _ in range(3)]
+        other = await server.launch()
+        await server.ask("PATCH", f"/api/v1/sessions/{pinned}", {"pinned": True})
+        store = server.console.registry.store
     for id in (old, pinned, other):
         entries = [json.loads(line) for line in Path(store.path(id)).read_text().splitlines()]
         dated = [{**entry, "at": time.time() - 25 * 3600} for entry in entries]
         Path(store.path(id)).write_text("".join(json.dumps(entry) + "\n" for entry in dated))
     (tmp_path / "bobstay" / "server" / "index.sqlite").unlink()
-    async with Place(model, tmp_path) as place:
+    async with RunningConsole(model, tmp_path) as server:
         async with asyncio.timeout(DEADLINE):
-            while old in place.console.registry.views or (await place.get("/api/v1/trash")).json["sessions"]:
+            while old in server.console.registry.views or (await server.get("/api/v1/trash")).json["sessions"]:
                 await asyncio.sleep(0.02)
-        assert set(place.console.registry.views) == {pinned, young, other}
+        assert set(server.console.registry.views) == {pinned, young, other}
 
 
-async def test_an_ephemeral_session_that_is_pinned_meanwhile_stays(place: Place) -> None:
+async def test_an_ephemeral_session_that_is_pinned_meanwhile_stays(server: RunningConsole) -> None:
     """Removing many takes a while, and each is looked at when its turn comes."""
-    first, second = [await place.launch(ephemeral=True) for _ in range(2)]
-    removing = asyncio.create_task(remove_ephemeral(place.console, time.time() + 1))
-    registry = place.console.registry
+    first, second = [await server.launch(ephemeral=True) for _ in range(2)]
+    removing = asyncio.create_task(remove_ephemeral(server.console, time.time() + 1))
+    registry = server.console.registry
     async with asyncio.timeout(DEADLINE):
         while {first, second} <= set(registry.views):
             await asyncio.sleep(0)
     (left,) = {first, second} & set(registry.views)
     registry.open(left).record(SessionChanged(pinned=True))
-    registry.shut(left)
+    registry.release(left)
     await removing
     assert left in registry.views
     assert os.path.exists(registry.store.path(left))
 
 
-async def test_an_ephemeral_session_that_was_packed_away_is_removed_too(place: Place) -> None:
-    id = await packed(place, ephemeral=True)
-    assert await remove_ephemeral(place.console, time.time() + 1) == [id]
-    assert id not in place.console.registry.views
-    assert not [file for _, _, files in os.walk(place.config.state) for file in files if id in file]
-    assert (await place.get("/api/v1/trash")).json["sessions"] == []
+async def test_an_ephemeral_session_that_was_packed_away_is_removed_too(server: RunningConsole) -> None:
+    id = await packed(server, ephemeral=True)
+    assert await remove_ephemeral(server.console, time.time() + 1) == [id]
+    assert id not in server.console.registry.views
+    assert not [file for _, _, files in os.walk(server.config.state) for file in files if id in file]
+    assert (await server.get("/api/v1/trash")).json["sessions"] == []
 
 
 async def locked(path: Path) -> sqlite3.Connection:
@@ -286,29 +289,29 @@ async def locked(path: Path) -> sqlite3.Connection:
 async def test_an_ephemeral_session_is_removed_for_good_while_the_database_does_not_answer(
     model: ModelServer, tmp_path: Path
 ) -> None:
-    async with Place(model, tmp_path) as place:
-        id = await place.launch(ephemeral=True)
-        assert await place.console.database.flushed(id, place.view(id).seq)
+    async with RunningConsole(model, tmp_path) as server:
+        id = await server.launch(ephemeral=True)
+        assert await server.console.database.wait_until_indexed(id, server.view(id).seq)
         other = await locked(tmp_path / "bobstay" / "server" / "index.sqlite")
         try:
-            assert await remove_ephemeral(place.console, time.time() + 1) == [id]
+            assert await remove_ephemeral(server.console, time.time() + 1) == [id]
         finally:
             other.close()
-        assert (await place.get("/api/v1/trash")).json["sessions"] == []
-    async with Place(model, tmp_path) as place:
-        assert (await place.get("/api/v1/sessions")).json["sessions"] == []
+        assert (await server.get("/api/v1/trash")).json["sessions"] == []
+    async with RunningConsole(model, tmp_path) as server:
+        assert (await server.get("/api/v1/sessions")).json["sessions"] == []
 
 
 async def test_what_is_done_once_a_day_outlives_a_database_that_does_not_answer(
     model: ModelServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with Place(model, tmp_path, archive_after_days=1e-9) as place:
-        id = await place.launch()
-        await place.ask("PATCH", f"/api/v1/sessions/{id}", {"archived": True})
-        assert await place.console.database.flushed(id, place.view(id).seq)
+    async with RunningConsole(model, tmp_path, archive_after_days=1e-9) as server:
+        id = await server.launch()
+        await server.ask("PATCH", f"/api/v1/sessions/{id}", {"archived": True})
+        assert await server.console.database.wait_until_indexed(id, server.view(id).seq)
         other = await locked(tmp_path / "bobstay" / "server" / "index.sqlite")
         try:
-            await tidy_up(place.console)
+            await expire_sessions(server.console)
         finally:
             other.close()
-        assert "looked at again tomorrow" in caplog.text
+        assert "will be processed tomorrow" in caplog.text

@@ -10,15 +10,15 @@ from jsonschema import Draft202012Validator
 from msgspec import Struct
 
 from bobstay.model.event import Noted
-from bobstay.server.api.dispatch import json as answer
+from bobstay.server.api.dispatch import json_response as answer
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.api.endpoints import AT_ROOT, ENDPOINTS
 from bobstay.server.api.json_schemas import fields_of
-from bobstay.server.api.openapi import current, document, stream_schema
+from bobstay.server.api.openapi import current_document, document, stream_schema
 from bobstay.server.errors import CODES, STATUS
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import Place
+from tests.server.api.running_console import RunningConsole
 
 ROOT = Path(__file__).resolve().parents[3]
 METHODS = {(endpoint.method, re.sub(r"{(\w+):\w+}", r"{\1}", endpoint.path)) for endpoint in ENDPOINTS}
@@ -27,12 +27,12 @@ METHODS = {(endpoint.method, re.sub(r"{(\w+):\w+}", r"{\1}", endpoint.path)) for
 def operations() -> list[tuple[str, str, dict[str, Any]]]:
     return [
         (method.upper(), path, operation)
-        for path, methods in current()["paths"].items()
+        for path, methods in current_document()["paths"].items()
         for method, operation in methods.items()
     ]
 
 
-@pytest.mark.parametrize(("name", "made"), [("openapi.json", current), ("stream.schema.json", stream_schema)])
+@pytest.mark.parametrize(("name", "made"), [("openapi.json", current_document), ("stream.schema.json", stream_schema)])
 def test_the_file_that_is_checked_in_is_up_to_date(name: str, made: Any) -> None:
     assert (ROOT / "docs" / name).read_text() == json.dumps(made(), indent=1) + "\n", "run scripts/make_openapi.py"
 
@@ -47,8 +47,8 @@ def test_names_of_operations_are_unique_and_say_no_word_twice() -> None:
     names = [operation["operationId"] for *_, operation in operations()]
     assert len(names) == len(set(names))
     for name in names:
-        words = [word.removesuffix("s") for word in name.split("_")]
-        assert len(words) == len(set(words)), name
+        text = [word.removesuffix("s") for word in name.split("_")]
+        assert len(text) == len(set(text)), name
 
 
 def test_every_operation_and_every_parameter_is_described() -> None:
@@ -56,26 +56,26 @@ def test_every_operation_and_every_parameter_is_described() -> None:
     for method, path, operation in operations():
         described = {"": operation.get("description", "")}
         described |= {one["name"]: one.get("description", "") for one in operation.get("parameters", ())}
-        missing += [f"{method} {path} {name}" for name, words in described.items() if not words.endswith(".")]
+        missing += [f"{method} {path} {name}" for name, text in described.items() if not text.endswith(".")]
     assert missing == []
 
 
 def test_all_pointers_lead_somewhere() -> None:
-    said = current()
-    for pointer in set(re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(said))):
-        place: Any = said
+    spec = current_document()
+    for pointer in set(re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(spec))):
+        node: Any = spec
         for step in pointer.split("/"):
-            assert step in place, pointer
-            place = place[step]
+            assert step in node, pointer
+            node = node[step]
 
 
 def test_all_schemas_are_schemas() -> None:
-    for schema in current()["components"]["schemas"].values():
+    for schema in current_document()["components"]["schemas"].values():
         Draft202012Validator.check_schema(schema)
 
 
 def test_every_answer_has_its_codes_under_their_status() -> None:
-    for name, response in current()["components"]["responses"].items():
+    for name, response in current_document()["components"]["responses"].items():
         status = int(name[6:9])
         codes = response["content"]["application/json"]["schema"]["allOf"][1]
         listed = codes["properties"]["error"]["properties"]["code"]["enum"]
@@ -87,7 +87,7 @@ def test_every_answer_has_its_codes_under_their_status() -> None:
 def test_whoever_must_be_known_is_told_so() -> None:
     for endpoint in ENDPOINTS:
         path = re.sub(r"{(\w+):\w+}", r"{\1}", endpoint.path)
-        operation = current()["paths"][path][endpoint.method.lower()]
+        operation = current_document()["paths"][path][endpoint.method.lower()]
         named = [scopes for way in operation["security"] for scopes in way.values()]
         assert named == ([] if endpoint.scope is None else [[endpoint.scope]] * 2)
 
@@ -98,18 +98,18 @@ class Asked(Struct, frozen=True):
     """How many."""
 
 
-class Said(Struct, frozen=True):
+class Thing(Struct, frozen=True):
     text: str
     more: str = ""
 
 
-async def do(call: ApiCall) -> Said:
+async def do(call: ApiCall) -> Thing:
     """Do something."""
-    return Said("x")
+    return Thing("x")
 
 
 def test_queries_bodies_and_answers_become_schemas() -> None:
-    made = document((Endpoint("POST", "/things/{id}", do, "operate", Said, Asked, Said, 201, ("conflict",)),))
+    made = document((Endpoint("POST", "/things/{id}", do, "operate", Thing, Asked, Thing, 201, ("conflict",)),))
     operation = made["paths"]["/things/{id}"]["post"]
     assert [(one["name"], one["in"], one["required"]) for one in operation["parameters"]] == [
         ("id", "path", True),
@@ -119,40 +119,40 @@ def test_queries_bodies_and_answers_become_schemas() -> None:
     ]
     assert operation["parameters"][2]["description"] == "How many."
     assert operation["description"] == "Do something. Needs the scope `operate`."
-    assert operation["responses"]["201"]["content"]["application/json"]["schema"]["$ref"].endswith("/Said")
+    assert operation["responses"]["201"]["content"]["application/json"]["schema"]["$ref"].endswith("/Thing")
     assert {"409", "404", "413", "415", "422", "401", "403"} <= set(operation["responses"])
-    assert made["components"]["schemas"]["Said"]["required"] == ["text"], "it is read too: a default may be left out"
+    assert made["components"]["schemas"]["Thing"]["required"] == ["text"], "it is read too: a default may be left out"
 
 
 def test_in_what_only_we_write_every_field_is_there() -> None:
-    made = document((Endpoint("GET", "/things", do, returns=Said),))
-    assert made["components"]["schemas"]["Said"]["required"] == ["text", "more"]
+    made = document((Endpoint("GET", "/things", do, returns=Thing),))
+    assert made["components"]["schemas"]["Thing"]["required"] == ["text", "more"]
     assert [name for name, _, required in fields_of(Asked) if required] == ["needed"]
 
 
-async def test_it_is_served_to_those_who_may_read(place: Place) -> None:
-    reader = await place.token("read")
+async def test_it_is_served_to_those_who_may_read(server: RunningConsole) -> None:
+    reader = await server.token("read")
     for path in ("/openapi.json", "/api/v1/openapi.json"):
-        assert (await place.get(path, headers={})).status == 401
-        reply = await place.get(path, headers=reader)
+        assert (await server.get(path, headers={})).status == 401
+        reply = await server.get(path, headers=reader)
         assert (reply.status, reply.json["openapi"]) == (200, "3.1.0")
 
 
-async def test_a_wrong_method_is_told_the_right_ones(place: Place) -> None:
-    reply = await place.ask("PUT", "/api/v1/sessions/x")
+async def test_a_wrong_method_is_told_the_right_ones(server: RunningConsole) -> None:
+    reply = await server.ask("PUT", "/api/v1/sessions/x")
     assert (reply.status, reply.json["error"]["code"]) == (405, "method_not_allowed")
     assert reply.headers["allow"] == "DELETE, GET, HEAD, PATCH"
 
 
-async def test_what_is_said_on_a_stream_is_as_its_schema_says(place: Place, model: ModelServer) -> None:
+async def test_what_is_said_on_a_stream_is_as_its_schema_says(server: RunningConsole, model: ModelServer) -> None:
     """Frames of a whole session, against the schema that browsers' types are made from."""
-    id = await place.launch(model.play("one", Step(blocks=[Say("hello")])))
-    await place.until_status(id, "completed")
-    said = stream_schema()
-    validator = Draft202012Validator({**said["components"]["schemas"]["StreamFrame"], "components": said["components"]})
+    id = await server.launch(model.play("one", Step(blocks=[Say("hello")])))
+    await server.until_status(id, "completed")
+    spec = stream_schema()
+    validator = Draft202012Validator({**spec["components"]["schemas"]["StreamFrame"], "components": spec["components"]})
     from bobstay.server.streams.stream_frames import durable
 
-    frames = [json.loads(durable(id, envelope)) for envelope in place.console.registry.reader(id).read()]
+    frames = [json.loads(durable(id, envelope)) for envelope in server.console.registry.reader(id).read()]
     assert len(frames) > 5
     for frame in frames:
         assert not list(validator.iter_errors(frame)), frame

@@ -15,7 +15,7 @@ from bobstay.server import session_secrets
 from bobstay.server.db.own_tables import session_env
 from bobstay.server.errors import ApiError
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import Place
+from tests.server.api.running_console import RunningConsole
 
 ENGINE = """
 import json, sys
@@ -41,10 +41,10 @@ CONFIG: dict[str, Any] = {
 
 
 @pytest.fixture
-async def both(model: ModelServer, tmp_path: Path) -> AsyncIterator[Place]:
+async def both(model: ModelServer, tmp_path: Path) -> AsyncIterator[RunningConsole]:
     script = tmp_path / "engine.py"
     script.write_text(ENGINE)
-    async with Place(model, tmp_path, engines={"other": (sys.executable, "-S", str(script))}) as made:
+    async with RunningConsole(model, tmp_path, engines={"other": (sys.executable, "-S", str(script))}) as made:
         TrustStore(made.environment.paths.bobstay).put(str(made.work), executable_parts(str(made.work)))
         yield made
 
@@ -53,7 +53,7 @@ def secrets_in(text: str) -> list[str]:
     return [secret for secret in (TOKEN, PASSWORD, BEARER) if secret in text]
 
 
-async def test_of_mcp_servers_only_names_are_told_and_stored(both: Place, tmp_path: Path) -> None:
+async def test_of_mcp_servers_only_names_are_told_and_stored(both: RunningConsole, tmp_path: Path) -> None:
     """S000-7"""
     id = await both.launch("go", engine="other", mcp_config=CONFIG, env={"MY_TOKEN": "v4r1able-of-its-own"})
     await both.until_status(id, "completed")
@@ -68,7 +68,7 @@ async def test_of_mcp_servers_only_names_are_told_and_stored(both: Place, tmp_pa
     assert any("gh-server" in text for text in logs), "the engine was given the servers"
 
 
-async def test_a_session_that_goes_on_from_another_has_its_servers(both: Place) -> None:
+async def test_a_session_that_goes_on_from_another_has_its_servers(both: RunningConsole) -> None:
     id = await both.launch("go", engine="other", mcp_config=CONFIG)
     await both.until_status(id, "completed")
     child = (await both.post(f"/api/v1/sessions/{id}/continue", {"prompt": "again"})).json["id"]
@@ -79,21 +79,21 @@ async def test_a_session_that_goes_on_from_another_has_its_servers(both: Place) 
 
 
 async def test_a_log_of_an_earlier_version_is_shown_without_the_values(model: ModelServer, tmp_path: Path) -> None:
-    async with Place(model, tmp_path) as place:
-        id = await place.launch("")
-        log = Path(place.console.registry.store.path(id))
+    async with RunningConsole(model, tmp_path) as server:
+        id = await server.launch("")
+        log = Path(server.console.registry.store.path(id))
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     (configured,) = [line for line in lines if line["event"]["type"] == "configured"]
     configured["event"]["config"]["mcp_config"] = CONFIG
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    async with Place(model, tmp_path) as place:
+    async with RunningConsole(model, tmp_path) as server:
         for path in ("", "/events", "/export?format=jsonl"):
-            reply = await place.get(f"/api/v1/sessions/{id}{path}")
+            reply = await server.get(f"/api/v1/sessions/{id}{path}")
             assert reply.status == 200
             assert secrets_in(reply.text) == [], path
 
 
-async def test_what_was_secret_is_not_left_in_the_database_file(both: Place, tmp_path: Path) -> None:
+async def test_what_was_secret_is_not_left_in_the_database_file(both: RunningConsole, tmp_path: Path) -> None:
     value = "v4r1able-of-its-own"
     id = await both.launch("", engine="other", mcp_config=CONFIG, env={"MY_TOKEN": value})
     files = [path for path in (tmp_path / "bobstay" / "server").iterdir() if path.is_file()]
@@ -106,7 +106,7 @@ async def test_what_was_secret_is_not_left_in_the_database_file(both: Place, tmp
 
 @pytest.mark.parametrize("fails", ["the work tree", "the log"])
 async def test_of_a_session_that_could_not_be_made_nothing_secret_is_kept(
-    both: Place, tmp_path: Path, fails: str
+    both: RunningConsole, tmp_path: Path, fails: str
 ) -> None:
     """It would stay in the database for ever: there is no session with which it could be deleted."""
     value = "v4r1able-of-its-own"
@@ -116,13 +116,13 @@ async def test_of_a_session_that_could_not_be_made_nothing_secret_is_kept(
     wanted = {"cwd": str(both.work), "engine": "other", "env": {"MY_TOKEN": value}, "mcp_config": CONFIG}
     refused = await both.post("/api/v1/sessions", {**wanted, "worktree": fails == "the work tree"})
     assert refused.status >= 400, "its directory is no repository, or its log has no place"
-    async with both.console.database.reading() as connection:
+    async with both.console.database.read_transaction() as connection:
         assert (await connection.execute(select(session_env))).all() == []
     files = [path for path in (tmp_path / "bobstay" / "server").iterdir() if path.is_file()]
     assert not any(value.encode() in path.read_bytes() for path in files)
 
 
-async def test_a_session_is_not_begun_with_a_variable_that_is_refused(both: Place) -> None:
+async def test_a_session_is_not_begun_with_a_variable_that_is_refused(both: RunningConsole) -> None:
     for env in ({"LD_PRELOAD": "/tmp/x.so"}, {"FINE": "1", "GIT_SSH_COMMAND": "sh"}):
         refused = await both.post("/api/v1/sessions", {"cwd": str(both.work), "env": env})
         assert (refused.status, refused.json["error"]["code"]) == (403, "forbidden")
@@ -148,7 +148,7 @@ async def test_a_session_is_not_begun_with_a_variable_that_is_refused(both: Plac
 )
 def test_a_variable_that_decides_which_code_runs_or_where_keys_go_is_refused(name: str) -> None:
     with pytest.raises(ApiError, match=name):
-        session_secrets.check({name: "x"})
+        session_secrets.check_variables({name: "x"})
 
 
 @pytest.mark.parametrize(
@@ -160,4 +160,4 @@ def test_a_variable_that_decides_which_code_runs_or_where_keys_go_is_refused(nam
     ],
 )
 def test_a_variable_that_only_resembles_one_of_those_is_accepted(name: str) -> None:
-    session_secrets.check({name: "x"})
+    session_secrets.check_variables({name: "x"})

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import Place
+from tests.server.api.running_console import RunningConsole
 from tests.webserver import serving
 
 KEY = "sk-test-0123456789abcdefghijklmnop"
@@ -17,12 +17,12 @@ REFUSAL = b'{"type":"error","error":{"type":"authentication_error","message":"in
 BEGIN = b'{"type":"message_start","message":{"id":"m","model":"x","usage":{"input_tokens":1,"output_tokens":1}}}'
 
 
-class Bare(Place):
+class Bare(RunningConsole):
     """A console without any key."""
 
     def __init__(self, model: ModelServer, folder: Path, **keys: str) -> None:
         super().__init__(model, folder)
-        self.environment = replace(self.environment, keys=keys, named=dict(keys), model="")
+        self.environment = replace(self.environment, keys=keys, all_variables=dict(keys), model="")
 
     async def provider(self, name: str) -> dict[str, Any]:
         listed = (await self.get("/api/v1/providers")).json["providers"]
@@ -117,8 +117,8 @@ async def test_what_is_no_key_is_not_stored(model: ModelServer, tmp_path: Path, 
         assert not (tmp_path / "bobstay" / "keys.json").exists()
 
 
-async def test_only_an_administrator_sees_or_changes_keys(place: Place) -> None:
-    few = await place.token("read", "operate", "approve")
+async def test_only_an_administrator_sees_or_changes_keys(server: RunningConsole) -> None:
+    few = await server.token("read", "operate", "approve")
     asked = [
         ("GET", "/providers", None),
         ("PUT", "/providers/anthropic/key", {"key": KEY}),
@@ -128,4 +128,4 @@ async def test_only_an_administrator_sees_or_changes_keys(place: Place) -> None:
         ("POST", "/local-models", {}),
     ]
     for method, path, body in asked:
-        assert (await place.ask(method, f"/api/v1{path}", body, headers=few)).status == 403, path
+        assert (await server.ask(method, f"/api/v1{path}", body, headers=few)).status == 403, path

@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from bobstay.server.console import Config
 from bobstay.server.notifications.notification import Notification
-from bobstay.server.notifications.push_encryption import MOST, BadKeys, SubscriptionSecrets, encrypted
-from bobstay.server.notifications.push_sender import BadEndpoint, check_endpoint, post, reachable
+from bobstay.server.notifications.push_encryption import MOST, BadKeys, SubscriptionSecrets, encrypt
+from bobstay.server.notifications.push_sender import BadEndpoint, check_endpoint, find_push_route, send_push
 from bobstay.server.notifications.vapid import NAME, PushUnusable, Vapid, b64url
 from bobstay.system.network import Network
 from bobstay.system.proxies import Proxies
@@ -26,8 +26,8 @@ from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.proxyserver import proxying
-from tests.server.api.place import SECRET, Place
 from tests.server.api.push_service import Browser, PushService, claims_of, unpadded
+from tests.server.api.running_console import SECRET, RunningConsole
 
 PUSH = "/api/v1/push"
 
@@ -38,31 +38,31 @@ async def service() -> AsyncIterator[PushService]:
         yield running
 
 
-async def asking(place: Place, model: ModelServer, name: str = "ask") -> str:
+async def asking(server: RunningConsole, model: ModelServer, name: str = "ask") -> str:
     """A session that waits for permission. Its title is the prompt."""
     step = Step(blocks=[Call("Bash", {"command": "touch /secret/plans"}, "c")])
-    id = await place.launch(model.play(name, step, Step(blocks=[Say("ok")])), title=f"Mend {name} {SECRET}")
-    await place.until_status(id, "waiting_input")
+    id = await server.launch(model.play(name, step, Step(blocks=[Say("ok")])), title=f"Mend {name} {SECRET}")
+    await server.until_status(id, "waiting_input")
     return id
 
 
-async def subscribed(place: Place, service: PushService, browser: Browser, **more: Any) -> Any:
-    reply = await place.post(f"{PUSH}/subscriptions", service.subscription(browser, **more))
+async def subscribed(server: RunningConsole, service: PushService, browser: Browser, **more: Any) -> Any:
+    reply = await server.post(f"{PUSH}/subscriptions", service.subscription(browser, **more))
     assert reply.status == 201, reply.body
     return reply.json
 
 
 async def test_a_question_reaches_the_device_and_nobody_between_can_read_it(
-    place: Place, model: ModelServer, service: PushService
+    server: RunningConsole, model: ModelServer, service: PushService
 ) -> None:
     """RFC 8291 and 8292: the browser's keys decrypt it, the server's key signed it; no input and no secret is in it."""
     browser = Browser()
-    key = (await place.get(f"{PUSH}/key")).json["public_key"]
-    device = await subscribed(place, service, browser, label="My phone")
+    key = (await server.get(f"{PUSH}/key")).json["public_key"]
+    device = await subscribed(server, service, browser, label="My phone")
     assert (device["label"], device["service"], device["mine"]) == ("My phone", "127.0.0.1", True)
-    id = await asking(place, model)
+    id = await asking(server, model)
     (received,) = await service.until(lambda found: len(found) == 1)
-    (entry,) = place.view(id).interactions
+    (entry,) = server.view(id).interactions
     assert browser.read(received.body) == {
         "title": "Mend ask [masked API key]",
         "body": "Bash needs your permission.",
@@ -82,142 +82,144 @@ async def test_a_question_reaches_the_device_and_nobody_between_can_read_it(
 
 
 async def test_failures_are_told_and_ends_only_to_those_who_want_them(
-    place: Place, model: ModelServer, service: PushService
+    server: RunningConsole, model: ModelServer, service: PushService
 ) -> None:
     some, all_ = Browser(), Browser()
-    await subscribed(place, service, some, name="some")
-    await subscribed(place, service, all_, name="all", completed=True)
-    done = await place.launch(model.play("fine", Step(blocks=[Say("ok")])), title="Fine")
-    await place.until_status(done, "completed")
-    failed = await place.launch(model.play("bad", Step(status=400)), title="Bad")
-    await place.until_status(failed, "failed")
+    await subscribed(server, service, some, name="some")
+    await subscribed(server, service, all_, name="all", completed=True)
+    done = await server.launch(model.play("fine", Step(blocks=[Say("ok")])), title="Fine")
+    await server.until_status(done, "completed")
+    failed = await server.launch(model.play("bad", Step(status=400)), title="Bad")
+    await server.until_status(failed, "failed")
     received = await service.until(lambda found: len(found) == 3)
-    told = {
+    notification = {
         (one.path.rpartition("/")[2], (all_ if "all" in one.path else some).read(one.body)["body"]) for one in received
     }
-    assert told == {
+    assert notification == {
         ("all", "Done."),
         ("all", "It failed. Open it to see why."),
         ("some", "It failed. Open it to see why."),
     }
 
 
-async def test_a_device_that_is_gone_is_forgotten(place: Place, model: ModelServer, service: PushService) -> None:
+async def test_a_device_that_is_gone_is_forgotten(
+    server: RunningConsole, model: ModelServer, service: PushService
+) -> None:
     browser = Browser()
-    await subscribed(place, service, browser)
+    await subscribed(server, service, browser)
     service.answers = [b"410 Gone\r\n"]
-    await asking(place, model, "one")
+    await asking(server, model, "one")
     await service.until(lambda found: len(found) == 1)
-    assert await quiet(place) == []
-    await asking(place, model, "two")
-    await quiet(place)
+    assert await wait_idle(server) == []
+    await asking(server, model, "two")
+    await wait_idle(server)
     assert len(service.received) == 1
 
 
 async def test_a_service_is_reached_through_the_proxy_of_the_environment(model: ModelServer, tmp_path: Path) -> None:
     async with proxying({}) as proxy:
-        there = Place(model, tmp_path)
+        there = RunningConsole(model, tmp_path)
         network = Network(Proxies(https=f"http://{proxy.address}"))
         there.environment = msgspec.structs.replace(there.environment, network=network)
-        async with there as place:
+        async with there as server:
             device = {"endpoint": "https://push.example.com/send/one", "keys": Browser().keys, "expirationTime": None}
-            assert (await place.post(f"{PUSH}/subscriptions", device)).status == 201
-            await asking(place, model)
+            assert (await server.post(f"{PUSH}/subscriptions", device)).status == 201
+            await asking(server, model)
             async with asyncio.timeout(DEADLINE):
                 while not proxy.asked:
                     await asyncio.sleep(0.01)
     assert proxy.asked[0] == "CONNECT push.example.com:443 HTTP/1.1"
 
 
-async def quiet(place: Place) -> Any:
+async def wait_idle(server: RunningConsole) -> Any:
     """Wait until nobody is being told anything; the devices there are then."""
-    assert place.console.bell is not None
+    assert server.console.notifier is not None
     async with asyncio.timeout(DEADLINE):
-        await place.console.bell.quiet()
-    return (await place.get(f"{PUSH}/subscriptions")).json["subscriptions"]
+        await server.console.notifier.wait_idle()
+    return (await server.get(f"{PUSH}/subscriptions")).json["subscriptions"]
 
 
 async def test_a_busy_service_is_asked_again_but_not_for_ever(
-    place: Place, model: ModelServer, service: PushService
+    server: RunningConsole, model: ModelServer, service: PushService
 ) -> None:
-    assert place.console.bell is not None
-    place.console.bell.pauses = (0.01, 0.01)
-    await subscribed(place, service, Browser())
+    assert server.console.notifier is not None
+    server.console.notifier.pauses = (0.01, 0.01)
+    await subscribed(server, service, Browser())
     service.answers = [b"429 Too Many Requests\r\n", b"503 Busy\r\n"]
-    await asking(place, model, "one")
+    await asking(server, model, "one")
     await service.until(lambda found: len(found) == 3)
     service.answers = [b"500 Oh\r\n"] * 10
-    await asking(place, model, "two")
+    await asking(server, model, "two")
     await service.until(lambda found: len(found) == 6)
     service.answers = [b"403 Forbidden\r\n"]
-    await asking(place, model, "three")
+    await asking(server, model, "three")
     await service.until(lambda found: len(found) == 7)
     service.answers = []
-    await asking(place, model, "four")
-    await quiet(place)
+    await asking(server, model, "four")
+    await wait_idle(server)
     assert len(service.received) == 8
 
 
 async def test_an_answered_question_is_not_told_any_more(
-    place: Place, model: ModelServer, service: PushService
+    server: RunningConsole, model: ModelServer, service: PushService
 ) -> None:
-    assert place.console.bell is not None
-    place.console.bell.pauses = (0.2,)
-    await subscribed(place, service, Browser())
+    assert server.console.notifier is not None
+    server.console.notifier.pauses = (0.2,)
+    await subscribed(server, service, Browser())
     service.answers = [b"503 Busy\r\n"]
-    id = await asking(place, model, "one")
+    id = await asking(server, model, "one")
     await service.until(lambda found: len(found) == 1)
-    (entry,) = place.view(id).interactions
+    (entry,) = server.view(id).interactions
     body = {"decision": "deny", "input_sha256": entry.input_sha256}
-    assert (await place.post(f"/api/v1/interactions/{entry.id}/decision", body)).status == 200
-    await quiet(place)
+    assert (await server.post(f"/api/v1/interactions/{entry.id}/decision", body)).status == 200
+    await wait_idle(server)
     assert len(service.received) == 1
 
 
-async def test_a_device_goes_with_its_client(place: Place, model: ModelServer, service: PushService) -> None:
+async def test_a_device_goes_with_its_client(server: RunningConsole, model: ModelServer, service: PushService) -> None:
     """FM-46: revoking a client ends what it had."""
-    doors = place.console.doors
-    client, secret = await doors.clients.create("token", "eve", ("read",), label="x", by="test", lifetime=None)
+    auth = server.console.auth
+    client, secret = await auth.clients.create("token", "eve", ("read",), label="x", by="test", lifetime=None)
     headers = {"Authorization": f"Bearer {secret}"}
     browser = Browser()
-    made = await place.post(f"{PUSH}/subscriptions", service.subscription(browser), headers=headers)
+    made = await server.post(f"{PUSH}/subscriptions", service.subscription(browser), headers=headers)
     assert made.status == 201
-    assert await doors.revoke(client.id, "test")
-    await asking(place, model)
-    assert await quiet(place) == []
+    assert await auth.revoke(client.id, "test")
+    await asking(server, model)
+    assert await wait_idle(server) == []
     assert service.received == []
 
 
-async def test_devices_are_their_owners_alone(place: Place, service: PushService) -> None:
-    doors = place.console.doors
+async def test_devices_are_their_owners_alone(server: RunningConsole, service: PushService) -> None:
+    auth = server.console.auth
     headers: dict[str, dict[str, str]] = {}
     for who in ("eve", "bob"):
-        _, secret = await doors.clients.create("token", who, ("read",), label="x", by="test", lifetime=None)
+        _, secret = await auth.clients.create("token", who, ("read",), label="x", by="test", lifetime=None)
         headers[who] = {"Authorization": f"Bearer {secret}"}
     body = service.subscription(Browser(), "eves", label="Eve's")
-    made = (await place.post(f"{PUSH}/subscriptions", body, headers=headers["eve"])).json
-    again = (await place.post(f"{PUSH}/subscriptions", body, headers=headers["eve"])).json
-    listed = (await place.get(f"{PUSH}/subscriptions", headers=headers["eve"])).json["subscriptions"]
+    made = (await server.post(f"{PUSH}/subscriptions", body, headers=headers["eve"])).json
+    again = (await server.post(f"{PUSH}/subscriptions", body, headers=headers["eve"])).json
+    listed = (await server.get(f"{PUSH}/subscriptions", headers=headers["eve"])).json["subscriptions"]
     assert [device["id"] for device in listed] == [again["id"]] != [made["id"]]
     assert "/send/" not in json.dumps(listed)
-    assert (await place.get(f"{PUSH}/subscriptions", headers=headers["bob"])).json == {"subscriptions": []}
+    assert (await server.get(f"{PUSH}/subscriptions", headers=headers["bob"])).json == {"subscriptions": []}
     path = f"{PUSH}/subscriptions/{again['id']}"
-    assert (await place.ask("DELETE", path, headers=headers["bob"])).status == 404
-    assert [one["mine"] for one in (await place.get(f"{PUSH}/subscriptions")).json["subscriptions"]] == [False]
-    assert (await place.ask("DELETE", path, headers=headers["eve"])).status == 204
-    assert (await place.ask("DELETE", path, headers=headers["eve"])).status == 404
-    assert (await place.get(f"{PUSH}/key", headers={})).status == 401
+    assert (await server.ask("DELETE", path, headers=headers["bob"])).status == 404
+    assert [one["mine"] for one in (await server.get(f"{PUSH}/subscriptions")).json["subscriptions"]] == [False]
+    assert (await server.ask("DELETE", path, headers=headers["eve"])).status == 204
+    assert (await server.ask("DELETE", path, headers=headers["eve"])).status == 404
+    assert (await server.get(f"{PUSH}/key", headers={})).status == 401
 
 
 async def test_what_was_asked_before_the_start_is_not_told_again(
     model: ModelServer, tmp_path: Path, service: PushService
 ) -> None:
-    async with Place(model, tmp_path) as first:
+    async with RunningConsole(model, tmp_path) as first:
         await subscribed(first, service, Browser())
         key = (await first.get(f"{PUSH}/key")).json
         await asking(first, model, "one")
         await service.until(lambda found: len(found) == 1)
-    async with Place(model, tmp_path) as second:
+    async with RunningConsole(model, tmp_path) as second:
         assert (await second.get(f"{PUSH}/key")).json == key
         gate = Gate()
         id = await second.launch(model.play("g", Step(status=400, gate=gate)), title="Next")
@@ -245,8 +247,10 @@ async def test_what_was_asked_before_the_start_is_not_told_again(
         {"label": "x" * 300},
     ],
 )
-async def test_strange_subscriptions_are_refused(place: Place, service: PushService, change: dict[str, Any]) -> None:
-    reply = await place.post(f"{PUSH}/subscriptions", {**service.subscription(Browser()), **change})
+async def test_strange_subscriptions_are_refused(
+    server: RunningConsole, service: PushService, change: dict[str, Any]
+) -> None:
+    reply = await server.post(f"{PUSH}/subscriptions", {**service.subscription(Browser()), **change})
     assert (reply.status, reply.json["error"]["code"]) == (422, "invalid")
 
 
@@ -261,10 +265,10 @@ async def test_who_may_read_cannot_have_requests_sent_to_this_machine(
     model: ModelServer, tmp_path: Path, service: PushService
 ) -> None:
     """Neither to its programs nor to those of its networks, as long as nobody configures it otherwise."""
-    async with Place(model, tmp_path, push_to_loopback=Config(state="").push_to_loopback) as place:
+    async with RunningConsole(model, tmp_path, push_to_loopback=Config(state="").push_to_loopback) as server:
         body = service.subscription(Browser())
         for endpoint in (body["endpoint"], "https://10.0.0.1/x", "https://192.168.0.1/x", "https://a.localhost/x"):
-            reply = await place.post(f"{PUSH}/subscriptions", {**body, "endpoint": endpoint})
+            reply = await server.post(f"{PUSH}/subscriptions", {**body, "endpoint": endpoint})
             assert (reply.status, reply.json["error"]["code"]) == (422, "invalid"), endpoint
 
 
@@ -276,21 +280,21 @@ async def test_private_networks_are_never_reached(host: str) -> None:
         with pytest.raises(BadEndpoint):
             check_endpoint(f"https://{host}/x", loopback=loopback)
         with pytest.raises(BadEndpoint):
-            await reachable(target, loopback=loopback)
+            await find_push_route(target, loopback=loopback)
 
 
 async def test_a_name_that_leads_to_this_machine_is_sent_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It looks like any other when it is subscribed; what counts is where it leads when something is sent."""
-    heard: list[str] = []
+    connections: list[str] = []
 
     def connected(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heard.append("a connection")
+        connections.append("a connection")
         writer.close()
 
-    server = await asyncio.start_server(connected, "127.0.0.1")
-    port = server.sockets[0].getsockname()[1]
+    listener = await asyncio.start_server(connected, "127.0.0.1")
+    port = listener.sockets[0].getsockname()[1]
 
     async def resolved(*_: object, **__: object) -> Any:
         return [(socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", port))]
@@ -298,22 +302,22 @@ async def test_a_name_that_leads_to_this_machine_is_sent_nothing(
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolved)
     browser = Browser()
     keys = SubscriptionSecrets.read(browser.keys["p256dh"], browser.keys["auth"])
-    told = Notification("ask", "s", "Title", "Body", "/", "tag")
+    notification = Notification("ask", "s", "Title", "Body", "/", "tag")
     vapid, endpoint = Vapid.load(str(tmp_path)), f"https://push.example.com:{port}/x"
-    posted = await post(endpoint, keys, told, vapid, "mailto:a@b.example", loopback=False)
-    server.close()
-    await server.wait_closed()
-    assert (posted.outcome, heard) == ("refused", [])
-    assert "an address of this machine" in posted.words
+    posted = await send_push(endpoint, keys, notification, vapid, "mailto:a@b.example", loopback=False)
+    listener.close()
+    await listener.wait_closed()
+    assert (posted.outcome, connections) == ("refused", [])
+    assert "an address of this machine" in posted.reason
 
 
-async def test_too_many_devices_of_one_client_are_refused(place: Place, service: PushService) -> None:
+async def test_too_many_devices_of_one_client_are_refused(server: RunningConsole, service: PushService) -> None:
     browser = Browser()
     for number in range(20):
-        await subscribed(place, service, browser, name=str(number))
-    reply = await place.post(f"{PUSH}/subscriptions", service.subscription(browser, "one more"))
+        await subscribed(server, service, browser, name=str(number))
+    reply = await server.post(f"{PUSH}/subscriptions", service.subscription(browser, "one more"))
     assert reply.json["error"]["code"] == "invalid"  # a blank in the address
-    reply = await place.post(f"{PUSH}/subscriptions", service.subscription(browser, "one-more"))
+    reply = await server.post(f"{PUSH}/subscriptions", service.subscription(browser, "one-more"))
     assert (reply.status, reply.json["error"]["code"]) == (429, "too_many")
 
 
@@ -349,12 +353,12 @@ def test_the_example_of_the_standard_is_read() -> None:
 def test_every_message_is_sealed_anew_and_its_length_says_little() -> None:
     browser = Browser()
     keys = SubscriptionSecrets.read(browser.keys["p256dh"], browser.keys["auth"] + "==")
-    short, long = encrypted(b'{"a":1}', keys), encrypted(b'{"a":%d}' % 10**200, keys)
+    short, long = encrypt(b'{"a":1}', keys), encrypt(b'{"a":%d}' % 10**200, keys)
     assert len(short) == len(long)
-    assert encrypted(b'{"a":1}', keys) != short
+    assert encrypt(b'{"a":1}', keys) != short
     assert browser.read(short) == {"a": 1}
-    assert browser.read(encrypted(b'"' + b"x" * (MOST - 2) + b'"', keys)) == "x" * (MOST - 2)
+    assert browser.read(encrypt(b'"' + b"x" * (MOST - 2) + b'"', keys)) == "x" * (MOST - 2)
     with pytest.raises(ValueError, match="too long"):
-        encrypted(b"x" * (MOST + 1), keys)
+        encrypt(b"x" * (MOST + 1), keys)
     with pytest.raises(BadKeys):
         SubscriptionSecrets.read(browser.keys["p256dh"], "AA")

@@ -1,32 +1,32 @@
 """Taking changes back over HTTP: who may, and what is written down about it."""
 
-from tests.server.api.place import Place
-from tests.server.files.shelf import git, repository
+from tests.server.api.running_console import RunningConsole
+from tests.server.files.files_host import git, repository
 
 
-async def test_who_took_back_what_is_written_down(place: Place) -> None:
-    repository(place.work, text="one\ntwo\n")
-    (place.work / "text").write_text("one\n2\n")
-    id = await place.launch()
-    (file,) = (await place.get(f"/api/v1/sessions/{id}/diff")).json["files"]
+async def test_who_took_back_what_is_written_down(server: RunningConsole) -> None:
+    repository(server.work, text="one\ntwo\n")
+    (server.work / "text").write_text("one\n2\n")
+    id = await server.launch()
+    (file,) = (await server.get(f"/api/v1/sessions/{id}/diff")).json["files"]
     body = {"path": "text", "version": file["version"]}
-    reader = await place.token("read", "approve", "terminal")
+    reader = await server.token("read", "approve", "terminal")
     path = f"/api/v1/sessions/{id}/diff/reject"
-    assert (await place.post(path, body, headers=reader)).status == 403
-    assert (place.work / "text").read_text() == "one\n2\n"
-    operator = await place.token("read", "operate")
-    reply = await place.post(path, body, headers=operator)
+    assert (await server.post(path, body, headers=reader)).status == 403
+    assert (server.work / "text").read_text() == "one\n2\n"
+    operator = await server.token("read", "operate")
+    reply = await server.post(path, body, headers=operator)
     assert reply.status == 200, reply.body
-    assert git(place.work, "status", "--porcelain") == ""
-    await place.console.database.audit.written()
-    (entry,) = (await place.get("/api/v1/audit?what=diff.reject")).json["entries"]
+    assert git(server.work, "status", "--porcelain") == ""
+    await server.console.database.audit.wait_until_written()
+    (entry,) = (await server.get("/api/v1/audit?what=diff.reject")).json["entries"]
     assert entry["who"] == "ada"
     assert entry["detail"] == {"session": id, "path": "text", "hunk": None, "kept": reply.json["kept"]}
 
 
-async def test_an_unknown_session_or_a_strange_body_is_refused(place: Place) -> None:
-    id = await place.launch()
+async def test_an_unknown_session_or_a_strange_body_is_refused(server: RunningConsole) -> None:
+    id = await server.launch()
     for body in ({}, {"path": ""}, {"path": "x", "hunk": {"old_start": -1}}, {"path": "x", "more": 1}, {"path": 7}):
-        assert (await place.post(f"/api/v1/sessions/{id}/diff/reject", body)).status == 422
-    assert (await place.post("/api/v1/sessions/nobody/diff/reject", {"path": "x"})).status == 404
-    assert (await place.post(f"/api/v1/sessions/{id}/diff/reject", {"path": "x"})).status == 422  # no repository
+        assert (await server.post(f"/api/v1/sessions/{id}/diff/reject", body)).status == 422
+    assert (await server.post("/api/v1/sessions/nobody/diff/reject", {"path": "x"})).status == 404
+    assert (await server.post(f"/api/v1/sessions/{id}/diff/reject", {"path": "x"})).status == 422  # no repository

@@ -6,41 +6,41 @@ from typing import Any
 
 from websockets.asyncio.client import connect
 
-from bobstay.server.api.openapi import current
+from bobstay.server.api.openapi import current_document
 from bobstay.server.rpc.rpc_server import NAME
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import Place
+from tests.server.api.running_console import RunningConsole
 
 API = "/api/v1"
 INTERNAL = {"memory", "standing", "steps_before"}
 
 
-async def test_no_way_to_a_session_shows_what_its_fold_remembers(place: Place, model: ModelServer) -> None:
-    id = await place.launch(model.play("one", Step(blocks=[Say("hello")])))
-    await place.until_status(id, "completed")
+async def test_no_way_to_a_session_shows_what_its_fold_remembers(server: RunningConsole, model: ModelServer) -> None:
+    id = await server.launch(model.play("one", Step(blocks=[Say("hello")])))
+    await server.until_status(id, "completed")
     where = f"{API}/sessions/{id}"
     seen: dict[str, Any] = {
-        "list": (await place.get(f"{API}/sessions")).json["sessions"][0],
-        "one": (await place.get(where)).json,
-        "snapshot": (await place.get(f"{where}/snapshot")).json["session"],
-        "export": (await place.get(f"{where}/export?format=json")).json["session"],
+        "list": (await server.get(f"{API}/sessions")).json["sessions"][0],
+        "one": (await server.get(where)).json,
+        "snapshot": (await server.get(f"{where}/snapshot")).json["session"],
+        "export": (await server.get(f"{where}/export?format=json")).json["session"],
     }
-    async with connect(f"ws://{place.host}{API}/ws", additional_headers=place.headers, proxy=None) as socket:
+    async with connect(f"ws://{server.host}{API}/ws", additional_headers=server.headers, proxy=None) as socket:
         for topic in ("app", f"session:{id}"):
             await socket.send(json.dumps({"type": "subscribe", "topic": topic}))
             frame = await synchronized(socket, topic)
             seen[topic] = frame["session"] if topic != "app" else frame["sessions"][0]
-        await place.ask("PATCH", where, {"title": "renamed"})
+        await server.ask("PATCH", where, {"title": "renamed"})
         seen["changed"] = (await until(socket, "session.changed"))["session"]
-    reader, writer = await asyncio.open_unix_connection(f"{place.config.state}/{NAME}")
+    reader, writer = await asyncio.open_unix_connection(f"{server.config.state}/{NAME}")
     for method in (f"GET /sessions/{id}", "GET /sessions"):
         writer.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode() + b"\n")
         result = json.loads(await reader.readline())["result"]
         seen[method] = result["sessions"][0] if "sessions" in result else result
     writer.close()
-    shape = set(current()["components"]["schemas"]["SessionView"]["properties"])
+    shape = set(current_document()["components"]["schemas"]["SessionView"]["properties"])
     for way, view in seen.items():
         assert view["id"] == id, way
         assert set(view) == shape, way
@@ -62,6 +62,6 @@ async def until(socket: Any, kind: str) -> Any:
 
 
 def test_the_fields_that_do_not_explain_themselves_are_described() -> None:
-    properties = current()["components"]["schemas"]["SessionView"]["properties"]
+    properties = current_document()["components"]["schemas"]["SessionView"]["properties"]
     for name in ("head", "elsewhere", "open_calls", "stored", "seq", "steps", "last_usage", "context", "activity"):
         assert properties[name]["description"].endswith("."), name

@@ -1,14 +1,14 @@
-"""Houses that are torn down with their test."""
+"""Fixture: an authentication server that ends with the test."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.server.auth.house import House
+from tests.server.auth.auth_server import AuthServer
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    async with House(tmp_path) as running:
+async def auth_server(tmp_path: Path) -> AsyncIterator[AuthServer]:
+    async with AuthServer(tmp_path) as running:
         yield running

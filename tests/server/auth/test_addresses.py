@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.server.auth.auth_settings import AuthSettings, OpenBindError, check_bind, networks
-from bobstay.server.auth.host_names import BadAddress, allowed, is_loopback, parse_host, parse_origin
+from bobstay.server.auth.auth_settings import AuthSettings, OpenBindError, check_bind, parse_networks
+from bobstay.server.auth.host_names import BadAddress, allowed_names, is_loopback, parse_host, parse_origin
 from bobstay.server.auth.origin_policy import OriginPolicy
 
-LOCAL = allowed("127.0.0.1", 3001, False, ())
+LOCAL = allowed_names("127.0.0.1", 3001, False, ())
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_our_own_names_are_ours(name: str) -> None:
 
 
 def test_the_usual_port_may_be_left_out_and_only_that_one() -> None:
-    found = allowed("127.0.0.1", 3001, False, ("https://agents.example.com", "http://lan.example:8080/"))
+    found = allowed_names("127.0.0.1", 3001, False, ("https://agents.example.com", "http://lan.example:8080/"))
     assert {("agents.example.com", None), ("agents.example.com", 443), ("lan.example", 8080)} <= found.hosts
     assert ("lan.example", None) not in found.hosts
     assert ("agents.example.com", 80) not in found.hosts
@@ -109,7 +109,7 @@ def test_the_usual_port_may_be_left_out_and_only_that_one() -> None:
 @pytest.mark.parametrize("everywhere", ["0.0.0.0", "::"])
 def test_the_address_of_everywhere_is_no_name(everywhere: str) -> None:
     """Pages elsewhere reach this machine under 0.0.0.0."""
-    found = allowed(everywhere, 3001, True, ())
+    found = allowed_names(everywhere, 3001, True, ())
     assert {host for host, _ in found.hosts} == {"localhost", "127.0.0.1", "::1"}
 
 
@@ -121,7 +121,7 @@ def test_a_public_address_that_is_none_is_said_at_the_start(url: str) -> None:
 
 def test_a_proxy_that_is_none_is_said_at_the_start() -> None:
     with pytest.raises(BadAddress):
-        networks(("proxy.example.com",))
+        parse_networks(("proxy.example.com",))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "agents.example.com", "", "127.0.0.1.evil.com"])

@@ -10,15 +10,15 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from bobstay.server.streams.http_protocol import ConnectionLimits, bounded
+from bobstay.server.streams.http_protocol import ConnectionLimits, bounded_protocol
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import Place
+from tests.server.api.running_console import RunningConsole
 
 
 @pytest.fixture
-async def place(model: ModelServer, tmp_path: Path) -> AsyncIterator[Place]:
-    async with Place(model, tmp_path) as made:
+async def server(model: ModelServer, tmp_path: Path) -> AsyncIterator[RunningConsole]:
+    async with RunningConsole(model, tmp_path) as made:
         yield made
 
 
@@ -31,9 +31,9 @@ async def answer(reader: asyncio.StreamReader) -> bytes:
             return b""
 
 
-async def poured(place: Place, head: bytes, most: int = 8 * 1024 * 1024) -> tuple[bytes, int]:
+async def poured(server: RunningConsole, head: bytes, most: int = 8 * 1024 * 1024) -> tuple[bytes, int]:
     """Send `head` and then letters without end; what was answered, and how many letters were taken."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", place.port)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     sent = 0
     writer.write(head)
     try:
@@ -43,9 +43,9 @@ async def poured(place: Place, head: bytes, most: int = 8 * 1024 * 1024) -> tupl
             await asyncio.wait_for(writer.drain(), DEADLINE)
     except ConnectionError:
         pass
-    said = await answer(reader)
+    data = await answer(reader)
     writer.close()
-    return said, sent
+    return data, sent
 
 
 @pytest.mark.parametrize(
@@ -59,25 +59,25 @@ async def poured(place: Place, head: bytes, most: int = 8 * 1024 * 1024) -> tupl
     ],
     ids=["header", "request-line", "upgrade", "trailer", "chunk-extension"],
 )
-async def test_headers_without_an_end_are_cut_off(place: Place, head: bytes) -> None:
-    said, sent = await poured(place, head)
+async def test_headers_without_an_end_are_cut_off(server: RunningConsole, head: bytes) -> None:
+    data, sent = await poured(server, head)
     assert sent < 8 * 1024 * 1024, "the connection was closed long before"
-    assert said == b"" or said.startswith(b"HTTP/1.1 4"), said[:100]
-    assert (await place.get("/api/v1/sessions")).status == 200
+    assert data == b"" or data.startswith(b"HTTP/1.1 4"), data[:100]
+    assert (await server.get("/api/v1/sessions")).status == 200
 
 
-async def test_headers_that_are_a_little_too_long_are_answered_with_431(place: Place) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", place.port)
+async def test_headers_that_are_a_little_too_long_are_answered_with_431(server: RunningConsole) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(b"GET /api/v1/health HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 66_000)
-    said = await answer(reader)
-    assert said.startswith(b"HTTP/1.1 431 "), said[:100]
+    data = await answer(reader)
+    assert data.startswith(b"HTTP/1.1 431 "), data[:100]
     writer.close()
 
 
-async def test_long_headers_and_large_bodies_within_the_limits_are_taken(place: Place) -> None:
-    assert (await place.get("/api/v1/sessions", headers={**place.headers, "X-Long": "x" * 40_000})).status == 200
-    picture = "x" * 900_000
-    made = await place.post("/api/v1/sessions", {"cwd": str(place.work), "append_system_prompt": picture})
+async def test_long_headers_and_large_bodies_within_the_limits_are_taken(server: RunningConsole) -> None:
+    assert (await server.get("/api/v1/sessions", headers={**server.headers, "X-Long": "x" * 40_000})).status == 200
+    prompt = "x" * 900_000
+    made = await server.post("/api/v1/sessions", {"cwd": str(server.work), "append_system_prompt": prompt})
     assert made.status == 201
 
 
@@ -97,21 +97,21 @@ async def echo(_: Scope, receive: Receive, send: Send) -> None:
 async def small(limits: ConnectionLimits) -> AsyncGenerator[int]:
     """The port of a server with these limits."""
     listener = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(echo, interface="asgi3", http=bounded(limits), lifespan="off", log_config=None)
-    server = uvicorn.Server(config)
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    config = uvicorn.Config(echo, interface="asgi3", http=bounded_protocol(limits), lifespan="off", log_config=None)
+    http_server = uvicorn.Server(config)
+    serving = asyncio.create_task(http_server.serve(sockets=[listener]))
     try:
         yield listener.getsockname()[1]
     finally:
-        server.should_exit = True
+        http_server.should_exit = True
         await serving
 
 
-@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHost"])
-async def test_a_connection_without_complete_headers_is_closed(said: bytes) -> None:
+@pytest.mark.parametrize("data", [b"", b"GET / HTTP/1.1\r\nHost"])
+async def test_a_connection_without_complete_headers_is_closed(data: bytes) -> None:
     async with small(ConnectionLimits(header_seconds=0.2)) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(said)
+        writer.write(data)
         assert (await answer(reader)).startswith(b"HTTP/1.1 408 ")
         writer.close()
 

@@ -1,10 +1,9 @@
-"""Other users of this machine: they see no file, reach no socket, and get nothing from the port."""
+"""Other users of this machine: they see no file and get nothing from the port."""
 
 import asyncio
 import json
 import os
 import shutil
-import socket
 import stat
 import subprocess
 import sys
@@ -21,13 +20,12 @@ from bobstay.server.auth.private_files import (
     opening_page,
     private_file,
     private_folder,
-    private_socket,
 )
-from tests.server.auth.house import House, is_root
+from tests.server.auth.auth_server import AuthServer, is_root
 
 NOBODY = 65_534
 ATTEMPT = """
-import encodings.idna, json, os, socket, sys, urllib.request, urllib.error
+import encodings.idna, json, os, sys, urllib.request, urllib.error
 state, port, pid = sys.argv[1], sys.argv[2], sys.argv[3]
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 got = {}
@@ -38,20 +36,15 @@ def attempt(name, action):
         got[name] = f"status {error.code}"
     except OSError as error:
         got[name] = type(error).__name__
-def reach(path):
-    with socket.socket(socket.AF_UNIX) as one:
-        one.connect(path)
-        return "connected"
 def get(path, **headers):
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)
     with urllib.request.urlopen(request, timeout=200) as reply:
         return f"status {reply.status}"
 attempt("public", lambda: open(os.path.join(os.path.dirname(state), "public")).read())
 attempt("list", lambda: os.listdir(state))
-attempt("tables", lambda: open(state + "/doors.sqlite", "rb").read(10))
+attempt("tables", lambda: open(state + "/auth.sqlite", "rb").read(10))
 attempt("page", lambda: open(sys.argv[4]).read())
 attempt("write", lambda: open(state + "/planted", "w"))
-attempt("socket", lambda: reach(state + "/api.sock"))
 attempt("memory", lambda: open(f"/proc/{pid}/environ", "rb").read())
 attempt("shell", lambda: get("/"))
 attempt("api", lambda: get("/api/v1/things"))
@@ -61,41 +54,39 @@ print(json.dumps(got))
 
 
 @pytest.fixture
-def open_place() -> Iterator[Path]:
-    """A folder everybody may enter, so that only our own doors keep others out."""
-    place = Path(tempfile.mkdtemp())
-    place.chmod(0o755)
-    (place / "public").write_text("for all")
-    (place / "public").chmod(0o644)
-    yield place
-    shutil.rmtree(place)
+def public_folder() -> Iterator[Path]:
+    """A folder everybody may enter, so that only the server's own checks keep others out."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    (folder / "public").write_text("for all")
+    (folder / "public").chmod(0o644)
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.mark.skipif(not is_root(), reason="only root can become another user")
-async def test_fm_55_another_user_of_this_machine_sees_nothing(open_place: Path) -> None:
-    """FM-55: neither tables, nor the page with the code, nor the socket, nor an answer of the API."""
-    state = Path(private_folder(str(open_place / "state")))
-    private_file(str(state / "doors.sqlite"))
-    listener = private_socket(str(state / "api.sock"))
-    async with House(state) as house:
-        await house.enter()
-        page = opening_page(str(state), house.doors.address(await house.doors.start_code()))
-        arguments = [str(state), str(house.port), str(os.getpid()), page]
+async def test_fm_55_another_user_of_this_machine_sees_nothing(public_folder: Path) -> None:
+    """FM-55: neither tables, nor the page with the code, nor an answer of the API."""
+    state = Path(private_folder(str(public_folder / "state")))
+    private_file(str(state / "auth.sqlite"))
+    async with AuthServer(state) as auth_server:
+        await auth_server.enter()
+        page = opening_page(str(state), auth_server.auth.address(await auth_server.auth.start_code()))
+        arguments = [str(state), str(auth_server.port), str(os.getpid()), page]
         child = await asyncio.create_subprocess_exec(
             sys.executable, "-c", ATTEMPT, *arguments, stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"]}
         )
         out, _ = await child.communicate()
-    listener.close()
     assert json.loads(out) == {
         "public": "for all",
-        **dict.fromkeys(("list", "tables", "page", "write", "socket", "memory"), "PermissionError"),
+        **dict.fromkeys(("list", "tables", "page", "write", "memory"), "PermissionError"),
         "shell": "status 200",
         "api": "status 401",
         "claims": "status 401",
     }
 
 
-def test_fm_55_folder_files_and_socket_are_ours_alone_whatever_the_umask(tmp_path: Path) -> None:
+def test_fm_55_folder_and_files_are_ours_alone_whatever_the_umask(tmp_path: Path) -> None:
     """FM-55: 0700 and 0600, also for what was there before with other modes."""
     before = os.umask(0)
     try:
@@ -107,7 +98,6 @@ def test_fm_55_folder_files_and_socket_are_ours_alone_whatever_the_umask(tmp_pat
         fd, _ = new_private_file(state, ".txt")
         os.close(fd)
         page = opening_page(state, "http://127.0.0.1:1/#code=x")
-        private_socket(f"{state}/s").close()
     finally:
         os.umask(before)
     assert stat.S_IMODE(os.stat(state).st_mode) == 0o700
@@ -168,8 +158,6 @@ def test_fm_54_other_things_in_our_place_are_refused(tmp_path: Path) -> None:
     for name in ("pipe", "folder"):
         with pytest.raises(NotPrivate):
             private_file(str(tmp_path / name))
-    with pytest.raises(NotPrivate, match="in the way"):
-        private_socket(str(tmp_path / "file"))
 
 
 @pytest.mark.skipif(not is_root(), reason="only root can give files away")
@@ -183,13 +171,6 @@ def test_fm_55_what_somebody_else_put_there_is_not_used(tmp_path: Path) -> None:
         private_folder(str(tmp_path / "folder"))
     with pytest.raises(NotPrivate):
         private_file(str(tmp_path / "file"))
-
-
-def test_a_socket_nobody_listens_on_any_more_is_replaced(tmp_path: Path) -> None:
-    path = str(tmp_path / "state" / "api.sock")
-    private_socket(path).close()
-    with private_socket(path), socket.socket(socket.AF_UNIX) as one:
-        one.connect(path)
 
 
 def test_the_page_that_opens_the_console_cannot_be_broken_out_of(tmp_path: Path) -> None:

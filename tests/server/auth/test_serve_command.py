@@ -14,11 +14,11 @@ from tests.server.served import Served
 
 
 @pytest.mark.parametrize(
-    ("words", "variables", "said"),
+    ("arguments", "variables", "message"),
     [
-        (["--port", "99999"], {}, "is no port"),
-        (["--port", "-1"], {}, "is no port"),
-        ([], {"PORT": "abc"}, "is no port"),
+        (["--port", "99999"], {}, "is not a port"),
+        (["--port", "-1"], {}, "is not a port"),
+        ([], {"PORT": "abc"}, "is not a port"),
         (["--engine", "noequals"], {}, "is not NAME=COMMAND"),
         (["--engine", "empty="], {}, "is not NAME=COMMAND"),
         (["--engine", "native=x"], {}, "choose another"),
@@ -28,14 +28,14 @@ from tests.server.served import Served
     ],
 )
 def test_what_makes_no_sense_is_said_and_not_started(
-    tmp_path: Path, words: list[str], variables: dict[str, str], said: str
+    tmp_path: Path, arguments: list[str], variables: dict[str, str], message: str
 ) -> None:
     """S000-54"""
-    command = [sys.executable, "-m", "bobstay", "serve", "--no-browser", *words]
+    command = [sys.executable, "-m", "bobstay", "serve", "--no-browser", *arguments]
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], **variables}
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
     assert ended.returncode == 2
-    assert said in ended.stderr
+    assert message in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
@@ -70,8 +70,8 @@ async def test_a_password_of_the_database_is_on_no_command_line(
     assert "sesame" in url
     file = tmp_path / "database"
     file.write_text(url + "\n")
-    words = {"option": ["--db", url], "joined": [f"--db={url}"], "file": ["--db-file", str(file)]}.get(way, [])
-    served = Served(tmp_path, {"BOBSTAY_DB": url} if way == "variable" else {}, *words).start()
+    arguments = {"option": ["--db", url], "joined": [f"--db={url}"], "file": ["--db-file", str(file)]}.get(way, [])
+    served = Served(tmp_path, {"BOBSTAY_DB": url} if way == "variable" else {}, *arguments).start()
     try:
         assert served.process is not None
         command = Path(f"/proc/{served.process.pid}/cmdline").read_bytes()

@@ -1,4 +1,4 @@
-"""The real `bobstay serve`: every route stands behind the doors, and `bobstay token` reaches it while it runs."""
+"""The real `bobstay serve`: every route is authenticated, and `bobstay token` works while it runs."""
 
 import asyncio
 import http.client
@@ -49,10 +49,10 @@ def ask(served: Served, method: str, path: str, headers: dict[str, str]) -> tupl
         kind = {} if body is None else {"Content-Type": "application/json"}
         connection.request(method, path, body, {**kind, **headers})
         answer = connection.getresponse()
-        said = answer.read()
+        content = answer.read()
         if answer.status < 400:
             return answer.status, ""
-        error = json.loads(said)["error"]
+        error = json.loads(content)["error"]
         # The seeds' own routes say it in their own spelling.
         return answer.status, error["code"] if isinstance(error, dict) else "words"
     finally:

@@ -8,17 +8,18 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.typing import Origin
 
 from bobstay.server.auth import authorization
 from bobstay.server.auth.principal import OWNER
 from tests.deadline import DEADLINE
-from tests.server.auth.house import House
+from tests.server.auth.auth_server import AuthServer
 
 
-async def status_of(house: House, path: str, **options: Any) -> int:
+async def status_of(auth_server: AuthServer, path: str, **options: Any) -> int:
     """101 if the socket opens, else the status it was refused with."""
     try:
-        async with connect(house.ws(path), proxy=None, **options):
+        async with connect(auth_server.ws(path), proxy=None, **options):
             return 101
     except InvalidStatus as refused:
         return refused.response.status_code
@@ -34,232 +35,231 @@ async def closing_of(socket: ClientConnection) -> int:
             return closed.rcvd.code if closed.rcvd else 0
 
 
-async def test_fm_42_another_page_cannot_open_a_socket(house: House) -> None:
+async def test_fm_42_another_page_cannot_open_a_socket(auth_server: AuthServer) -> None:
     """FM-42: cross-site WebSocket hijacking; the browser adds the cookie, the Origin gives it away."""
-    page = await house.enter()
-    _, bearer = await house.token("admin")
+    page = await auth_server.enter()
+    _, bearer = await auth_server.token("admin")
     origins = ("https://evil.example", "null", "http://localhost:5173", "http://localhost.evil.com")
     for origin, shown in product(origins, ({"Cookie": page["Cookie"]}, bearer, {})):
-        assert await status_of(house, "/api/v1/ws", origin=origin, additional_headers=shown) == 403
-    assert house.open_sockets == 0
+        assert await status_of(auth_server, "/api/v1/ws", origin=origin, additional_headers=shown) == 403
+    assert not auth_server.open_sockets
 
 
-async def test_fm_42_a_cookie_without_an_origin_opens_no_socket(house: House) -> None:
+async def test_fm_42_a_cookie_without_an_origin_opens_no_socket(auth_server: AuthServer) -> None:
     """FM-42: a missing Origin is refused too, whatever else the client says about itself."""
-    cookie = {"Cookie": (await house.enter())["Cookie"]}
+    cookie = {"Cookie": (await auth_server.enter())["Cookie"]}
     for more in ({}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}):
-        assert await status_of(house, "/api/v1/ws", additional_headers={**cookie, **more}) == 401
+        assert await status_of(auth_server, "/api/v1/ws", additional_headers={**cookie, **more}) == 401
     cross = {**cookie, "Sec-Fetch-Site": "cross-site"}
-    assert await status_of(house, "/api/v1/ws", origin=house.origin, additional_headers=cross) == 403
+    assert await status_of(auth_server, "/api/v1/ws", origin=auth_server.origin, additional_headers=cross) == 403
 
 
-async def test_our_own_page_and_a_token_open_sockets(house: House) -> None:
-    page = await house.enter()
-    _, bearer = await house.token("read")
+async def test_our_own_page_and_a_token_open_sockets(auth_server: AuthServer) -> None:
+    page = await auth_server.enter()
+    _, bearer = await auth_server.token("read")
     cookie = {"Cookie": page["Cookie"]}
-    assert await status_of(house, "/api/v1/ws", origin=house.origin, additional_headers=cookie) == 101
-    assert await status_of(house, "/api/v1/ws", additional_headers=bearer) == 101
-    assert await status_of(house, "/api/v1/ws", origin=house.origin) == 401
+    assert await status_of(auth_server, "/api/v1/ws", origin=auth_server.origin, additional_headers=cookie) == 101
+    assert await status_of(auth_server, "/api/v1/ws", additional_headers=bearer) == 101
+    assert await status_of(auth_server, "/api/v1/ws", origin=auth_server.origin) == 401
 
 
-async def test_a_socket_needs_its_scope_too(house: House) -> None:
-    _, bearer = await house.token("read", "operate", "approve")
-    assert await status_of(house, "/api/v1/pty", additional_headers=bearer) == 403
-    _, bearer = await house.token("terminal")
-    assert await status_of(house, "/api/v1/pty", additional_headers=bearer) == 101
+async def test_a_socket_needs_its_scope_too(auth_server: AuthServer) -> None:
+    _, bearer = await auth_server.token("read", "operate", "approve")
+    assert await status_of(auth_server, "/api/v1/pty", additional_headers=bearer) == 403
+    _, bearer = await auth_server.token("terminal")
+    assert await status_of(auth_server, "/api/v1/pty", additional_headers=bearer) == 101
 
 
-async def ticket(house: House, shown: dict[str, str], path: str = "/api/v1/ws") -> str:
-    reply = await house.ask("POST", "/api/v1/auth/tickets", shown, {"path": path})
+async def ticket(auth_server: AuthServer, shown: dict[str, str], path: str = "/api/v1/ws") -> str:
+    reply = await auth_server.ask("POST", "/api/v1/auth/tickets", shown, {"path": path})
     assert reply.status == 201, reply.body
-    assert reply.json["expires_at"] <= house.clock.now + 30
+    assert reply.json["expires_at"] <= auth_server.clock.now + 30
     return str(reply.json["ticket"])
 
 
-async def test_fm_45_a_ticket_is_good_once(house: House) -> None:
+async def test_fm_45_a_ticket_is_good_once(auth_server: AuthServer) -> None:
     """FM-45: a one-time ticket instead of a token in the URL; single use."""
-    _, bearer = await house.token("read")
-    secret = await ticket(house, bearer)
-    assert await status_of(house, f"/api/v1/ws?ticket={secret}") == 101
-    assert await status_of(house, f"/api/v1/ws?ticket={secret}") == 401
+    _, bearer = await auth_server.token("read")
+    secret = await ticket(auth_server, bearer)
+    assert await status_of(auth_server, f"/api/v1/ws?ticket={secret}") == 101
+    assert await status_of(auth_server, f"/api/v1/ws?ticket={secret}") == 401
 
 
-async def test_fm_45_a_ticket_is_good_for_its_path_only(house: House) -> None:
+async def test_fm_45_a_ticket_is_good_for_its_path_only(auth_server: AuthServer) -> None:
     """FM-45: bound to its path; shown elsewhere it is spent."""
-    _, bearer = await house.token("read", "terminal")
-    secret = await ticket(house, bearer)
-    assert await status_of(house, f"/api/v1/pty?ticket={secret}") == 401
-    assert await status_of(house, f"/api/v1/ws?ticket={secret}") == 401
+    _, bearer = await auth_server.token("read", "terminal")
+    secret = await ticket(auth_server, bearer)
+    assert await status_of(auth_server, f"/api/v1/pty?ticket={secret}") == 401
+    assert await status_of(auth_server, f"/api/v1/ws?ticket={secret}") == 401
 
 
-async def test_fm_45_a_ticket_expires_within_thirty_seconds(house: House) -> None:
+async def test_fm_45_a_ticket_expires_within_thirty_seconds(auth_server: AuthServer) -> None:
     """FM-45: at most 30 s."""
-    _, bearer = await house.token("read")
-    early, late = await ticket(house, bearer), await ticket(house, bearer)
-    house.clock.now += 29
-    assert await status_of(house, f"/api/v1/ws?ticket={early}") == 101
-    house.clock.now += 1
-    assert await status_of(house, f"/api/v1/ws?ticket={late}") == 401
+    _, bearer = await auth_server.token("read")
+    early, late = await ticket(auth_server, bearer), await ticket(auth_server, bearer)
+    auth_server.clock.now += 29
+    assert await status_of(auth_server, f"/api/v1/ws?ticket={early}") == 101
+    auth_server.clock.now += 1
+    assert await status_of(auth_server, f"/api/v1/ws?ticket={late}") == 401
 
 
-async def test_fm_45_of_many_with_the_same_ticket_one_gets_in(house: House) -> None:
+async def test_fm_45_of_many_with_the_same_ticket_one_gets_in(auth_server: AuthServer) -> None:
     """FM-45: single use under a race."""
-    _, bearer = await house.token("read")
-    secret = await ticket(house, bearer)
-    tries = await asyncio.gather(*(status_of(house, f"/api/v1/ws?ticket={secret}") for _ in range(8)))
+    _, bearer = await auth_server.token("read")
+    secret = await ticket(auth_server, bearer)
+    tries = await asyncio.gather(*(status_of(auth_server, f"/api/v1/ws?ticket={secret}") for _ in range(8)))
     assert sorted(tries) == [101] + [401] * 7
 
 
-async def test_fm_45_a_ticket_brings_no_more_than_its_owner_may(house: House) -> None:
+async def test_fm_45_a_ticket_brings_no_more_than_its_owner_may(auth_server: AuthServer) -> None:
     """FM-45, FM-44: scopes are those the server gave the owner, and end with them."""
-    id, bearer = await house.token("read")
-    secret = await ticket(house, bearer, "/api/v1/pty")
-    assert await status_of(house, f"/api/v1/pty?ticket={secret}") == 403
-    secret = await ticket(house, bearer)
-    await house.doors.revoke(id, "test")
-    assert await status_of(house, f"/api/v1/ws?ticket={secret}") == 401
+    id, bearer = await auth_server.token("read")
+    secret = await ticket(auth_server, bearer, "/api/v1/pty")
+    assert await status_of(auth_server, f"/api/v1/pty?ticket={secret}") == 403
+    secret = await ticket(auth_server, bearer)
+    await auth_server.auth.revoke(id, "test")
+    assert await status_of(auth_server, f"/api/v1/ws?ticket={secret}") == 401
 
 
-async def test_fm_45_a_ticket_does_not_show_in_the_log(house: House, caplog: pytest.LogCaptureFixture) -> None:
+async def test_fm_45_a_ticket_does_not_show_in_the_log(
+    auth_server: AuthServer, caplog: pytest.LogCaptureFixture
+) -> None:
     """FM-45: taken out of the address before anybody writes it down; the rest of the query stays."""
     caplog.set_level(logging.DEBUG, "uvicorn.access")
     caplog.set_level(logging.INFO, "uvicorn.error")
-    _, bearer = await house.token("read")
+    _, bearer = await auth_server.token("read")
     for path in ("/api/v1/ws", "/api/v1/stream"):
-        secret = await ticket(house, bearer, path)
+        secret = await ticket(auth_server, bearer, path)
         address = f"{path}?after=7&ticket={secret}&x=%20y"
         if path.endswith("ws"):
-            assert await status_of(house, address) == 101
+            assert await status_of(auth_server, address) == 101
         else:
-            assert (await house.ask("GET", address)).body == b"data: token:test\n\n"
+            assert (await auth_server.ask("GET", address)).body == b"data: token:test\n\n"
         assert f"{path}?after=7&x=+y" in caplog.text
         assert secret not in caplog.text
 
 
-async def test_a_ticket_changes_nothing(house: House) -> None:
-    _, bearer = await house.token("operate")
-    secret = await ticket(house, bearer, "/api/v1/act")
-    assert (await house.ask("POST", f"/api/v1/act?ticket={secret}", body={})).status == 401
-    assert house.app.state.acts == []
+async def test_a_ticket_changes_nothing(auth_server: AuthServer) -> None:
+    _, bearer = await auth_server.token("operate")
+    secret = await ticket(auth_server, bearer, "/api/v1/act")
+    assert (await auth_server.ask("POST", f"/api/v1/act?ticket={secret}", body={})).status == 401
+    assert auth_server.app.state.acts == []
 
 
-async def test_tickets_are_limited(house: House) -> None:
-    _, bearer = await house.token("read")
-    replies = [await house.ask("POST", "/api/v1/auth/tickets", bearer, {"path": "/x"}) for _ in range(51)]
+async def test_tickets_are_limited(auth_server: AuthServer) -> None:
+    _, bearer = await auth_server.token("read")
+    replies = [await auth_server.ask("POST", "/api/v1/auth/tickets", bearer, {"path": "/x"}) for _ in range(51)]
     assert [reply.status for reply in replies[49:]] == [201, 429]
-    house.clock.now += 31
-    assert (await house.ask("POST", "/api/v1/auth/tickets", bearer, {"path": "/x"})).status == 201
+    auth_server.clock.now += 31
+    assert (await auth_server.ask("POST", "/api/v1/auth/tickets", bearer, {"path": "/x"})).status == 201
     for path in ("x", "", "/" * 2000):
-        assert (await house.ask("POST", "/api/v1/auth/tickets", bearer, {"path": path})).status == 422
+        assert (await auth_server.ask("POST", "/api/v1/auth/tickets", bearer, {"path": path})).status == 422
 
 
-async def test_fm_46_revoking_a_client_closes_its_sockets_and_no_others(house: House) -> None:
+async def test_fm_46_revoking_a_client_closes_its_sockets_and_no_others(auth_server: AuthServer) -> None:
     """FM-46: a revoked token is worth nothing at once: neither for requests nor for what it has open."""
-    page = await house.enter()
-    id, bearer = await house.token("read")
-    _, other = await house.token("read")
+    page = await auth_server.enter()
+    id, bearer = await auth_server.token("read")
+    _, other = await auth_server.token("read")
     async with (
-        connect(house.ws("/api/v1/ws"), additional_headers=bearer, proxy=None) as one,
-        connect(house.ws("/api/v1/ws"), additional_headers=bearer, proxy=None) as two,
-        connect(house.ws("/api/v1/ws"), additional_headers=other, proxy=None) as third,
+        connect(auth_server.ws("/api/v1/ws"), additional_headers=bearer, proxy=None) as one,
+        connect(auth_server.ws("/api/v1/ws"), additional_headers=bearer, proxy=None) as two,
+        connect(auth_server.ws("/api/v1/ws"), additional_headers=other, proxy=None) as third,
     ):
         for socket in (one, two, third):
             assert await socket.recv() == "token:test"
-        assert (await house.ask("DELETE", f"/api/v1/auth/clients/{id}", page)).status == 204
+        assert (await auth_server.ask("DELETE", f"/api/v1/auth/clients/{id}", page)).status == 204
         for socket in (one, two):
             assert await closing_of(socket) == 4001
-        assert (await house.ask("GET", "/api/v1/things", bearer)).status == 401
+        assert (await auth_server.ask("GET", "/api/v1/things", bearer)).status == 401
         await (await third.ping())
-        assert (await house.ask("GET", "/api/v1/things", other)).status == 200
-    assert ("owner", "auth.revoked", {"client": id}) in house.book.entries
+        assert (await auth_server.ask("GET", "/api/v1/things", other)).status == 200
+    assert ("owner", "auth.revoked", {"client": id}) in auth_server.audit.entries
 
 
 def test_fm_46_another_process_is_looked_for_twice_a_second() -> None:
     """FM-46: what it revoked is closed within a second."""
-    assert authorization.LOOK_EVERY <= 0.5
+    assert authorization.REVOCATION_INTERVAL <= 0.5
 
 
-async def test_fm_46_whoever_has_connections_open_is_told_at_once(house: House) -> None:
+async def test_fm_46_whoever_has_connections_open_is_told_at_once(auth_server: AuthServer) -> None:
     """FM-46: by the revocation itself, before anybody looks."""
-    await house.doors.close()
-    id, _ = await house.token("read")
-    client = await house.doors.clients.by_id(id)
-    assert client is not None
-    told: list[str] = []
-    house.doors.attend(lambda: [id], told.append)
-    with house.doors.watching(client.principal, told.append), house.doors.watching(OWNER, told.append):
-        await house.doors.look_after()
-        assert told == []
-        await house.doors.revoke(id, "test")
-        assert told == ["revoked", id]
+    await auth_server.auth.close()
+    id, _ = await auth_server.token("read")
+    revoked: list[str] = []
+    auth_server.auth.track_connections(lambda: [id], revoked.append)
+    await auth_server.auth.close_revoked()
+    assert revoked == []
+    await auth_server.auth.revoke(id, "test")
+    assert revoked == [id]
 
 
-async def test_fm_46_many_connections_of_one_keeper_are_looked_after_too(house: House) -> None:
+async def test_fm_46_many_connections_of_one_keeper_are_looked_after_too(auth_server: AuthServer) -> None:
     """FM-46: revoked by another process, and kept by a hub."""
-    await house.doors.close()
-    id, _ = await house.token("read")
-    told: list[str] = []
-    house.doors.attend(lambda: [id, OWNER.client, ""], told.append)
-    await house.doors.clients.revoke(id)
-    await house.doors.look_after()
-    assert told == [id]
+    await auth_server.auth.close()
+    id, _ = await auth_server.token("read")
+    revoked: list[str] = []
+    auth_server.auth.track_connections(lambda: [id, OWNER.client, ""], revoked.append)
+    await auth_server.auth.clients.revoke(id)
+    await auth_server.auth.close_revoked()
+    assert revoked == [id]
 
 
-async def test_fm_46_a_ticket_s_socket_ends_with_the_token_behind_it(house: House) -> None:
+async def test_fm_46_a_ticket_s_socket_ends_with_the_token_behind_it(auth_server: AuthServer) -> None:
     """FM-46: whatever way it was opened."""
-    id, bearer = await house.token("read")
-    secret = await ticket(house, bearer)
-    async with connect(house.ws(f"/api/v1/ws?ticket={secret}"), proxy=None) as socket:
+    id, bearer = await auth_server.token("read")
+    secret = await ticket(auth_server, bearer)
+    async with connect(auth_server.ws(f"/api/v1/ws?ticket={secret}"), proxy=None) as socket:
         assert await socket.recv() == "token:test"
-        await house.doors.revoke(id, "test")
+        await auth_server.auth.revoke(id, "test")
         assert await closing_of(socket) == 4001
 
 
-async def test_fm_46_signing_out_closes_what_the_browser_has_open(house: House) -> None:
+async def test_fm_46_signing_out_closes_what_the_browser_has_open(auth_server: AuthServer) -> None:
     """FM-46: logout is a revocation of oneself."""
-    page = await house.enter()
+    page = await auth_server.enter()
     cookie = {"Cookie": page["Cookie"]}
-    async with connect(house.ws("/api/v1/ws"), origin=house.origin, additional_headers=cookie, proxy=None) as socket:  # type: ignore[arg-type] # a NewType of str
+    address, origin = auth_server.ws("/api/v1/ws"), Origin(auth_server.origin)
+    async with connect(address, origin=origin, additional_headers=cookie, proxy=None) as socket:
         assert await socket.recv() == "owner"
-        reply = await house.ask("POST", "/api/v1/auth/logout", page)
+        reply = await auth_server.ask("POST", "/api/v1/auth/logout", page)
         assert reply.status == 200
         assert "Max-Age=0" in reply.header("set-cookie")
         assert await closing_of(socket) == 4001
-    assert (await house.ask("GET", "/api/v1/auth/me", page)).status == 401
+    assert (await auth_server.ask("GET", "/api/v1/auth/me", page)).status == 401
 
 
-async def test_fm_46_what_expires_is_closed_too(house: House) -> None:
+async def test_fm_46_what_expires_is_closed_too(auth_server: AuthServer) -> None:
     """FM-46: a token that ends by itself takes its sockets with it."""
-    _, bearer = await house.token("read", lifetime=60)
-    async with connect(house.ws("/api/v1/ws"), additional_headers=bearer, proxy=None) as socket:
+    _, bearer = await auth_server.token("read", lifetime=60)
+    async with connect(auth_server.ws("/api/v1/ws"), additional_headers=bearer, proxy=None) as socket:
         assert await socket.recv() == "token:test"
-        house.clock.now += 61
+        auth_server.clock.now += 61
         assert await closing_of(socket) == 4001
-    assert (await house.ask("GET", "/api/v1/things", bearer)).status == 401
+    assert (await auth_server.ask("GET", "/api/v1/things", bearer)).status == 401
 
 
-async def test_nobody_is_thrown_out_because_the_tables_could_not_be_asked(house: House) -> None:
-    """FM-32's rule at the doors: not knowing is not knowing that somebody is gone."""
-    _, bearer = await house.token("read")
-    async with connect(house.ws("/api/v1/ws"), additional_headers=bearer, proxy=None) as socket:
+async def test_nobody_is_thrown_out_because_the_tables_could_not_be_asked(auth_server: AuthServer) -> None:
+    """FM-32's rule for authentication: an unreachable database does not mean that a client was revoked."""
+    _, bearer = await auth_server.token("read")
+    async with connect(auth_server.ws("/api/v1/ws"), additional_headers=bearer, proxy=None) as socket:
         assert await socket.recv() == "token:test"
-        async with house.engine.begin() as connection:
+        async with auth_server.engine.begin() as connection:
             await connection.exec_driver_sql("ALTER TABLE auth_clients RENAME TO elsewhere")
         with pytest.raises(Exception, match="database"):
-            await house.doors.look_after()
+            await auth_server.auth.close_revoked()
         await (await socket.ping())
-        async with house.engine.begin() as connection:
+        async with auth_server.engine.begin() as connection:
             await connection.exec_driver_sql("ALTER TABLE elsewhere RENAME TO auth_clients")
-        await house.doors.look_after()
+        await auth_server.auth.close_revoked()
         await (await socket.ping())
 
 
-async def test_nothing_is_left_behind_by_sockets_that_come_and_go(house: House) -> None:
-    _, bearer = await house.token("read")
+async def test_nothing_is_left_behind_by_sockets_that_come_and_go(auth_server: AuthServer) -> None:
+    _, bearer = await auth_server.token("read")
     for _ in range(20):
-        async with connect(house.ws("/api/v1/ws"), additional_headers=bearer, proxy=None) as socket:
+        async with connect(auth_server.ws("/api/v1/ws"), additional_headers=bearer, proxy=None) as socket:
             await socket.recv()
     async with asyncio.timeout(DEADLINE):
-        while house.open_sockets:
+        while auth_server.open_sockets:
             await asyncio.sleep(0)
-    assert house.doors._watches == {}

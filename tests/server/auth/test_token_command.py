@@ -18,7 +18,7 @@ from bobstay.server.db.database_engines import FILE, connect, resolve
 from bobstay.server.db.migration import migrate
 from bobstay.server.db.own_tables import audit
 from tests.deadline import DEADLINE
-from tests.server.auth.house import House
+from tests.server.auth.auth_server import AuthServer
 
 PROGRAM = "import sys; from bobstay.cli.token_command import run; sys.exit(run(sys.argv[1:]))"
 SECRET = re.compile(r"bst_[A-Za-z0-9_-]{43}")
@@ -46,16 +46,16 @@ def made(home: Path, *arguments: str) -> tuple[str, str]:
 
 
 @pytest.fixture
-async def running(tmp_path: Path) -> AsyncIterator[House]:
+async def running(tmp_path: Path) -> AsyncIterator[AuthServer]:
     """A server on the very tables the command uses."""
     engines = connect(resolve("", str(tmp_path / "server")))
     await migrate(engines)
-    async with House(tmp_path, engines.own, time.time) as house:
-        yield house
+    async with AuthServer(tmp_path, engines.own, time.time) as auth_server:
+        yield auth_server
     await engines.dispose()
 
 
-async def test_a_token_lets_a_script_in_with_its_scopes_and_no_others(running: House) -> None:
+async def test_a_token_lets_a_script_in_with_its_scopes_and_no_others(running: AuthServer) -> None:
     id, secret = await asyncio.to_thread(
         made, running.folder, "--scope", "read,approve", "--expires=8h", "--name", "ci"
     )
@@ -63,7 +63,7 @@ async def test_a_token_lets_a_script_in_with_its_scopes_and_no_others(running: H
     assert (await running.ask("GET", "/api/v1/things", bearer)).json == {"by": "token:ci"}
     assert (await running.ask("POST", "/api/v1/approve", bearer, {})).status == 200
     assert (await running.ask("POST", "/api/v1/act", bearer, {})).status == 403
-    client = next(client for client in await running.doors.clients.listed() if client.id == id)
+    client = next(client for client in await running.auth.clients.list_clients() if client.id == id)
     assert client.expires_at is not None
     assert abs(client.expires_at - time.time() - 8 * 3600) < DEADLINE
     assert client.created_by == "command line"
@@ -74,7 +74,7 @@ async def test_a_token_lets_a_script_in_with_its_scopes_and_no_others(running: H
     assert secret not in repr(rows)
 
 
-async def test_a_code_from_the_command_line_opens_a_browser_once(running: House) -> None:
+async def test_a_code_from_the_command_line_opens_a_browser_once(running: AuthServer) -> None:
     done = await asyncio.to_thread(token, running.folder, "code", "--scope", "read", "--name", "tablet")
     code = done.stdout.strip().removeprefix("#code=")
     page = await running.enter(code)
@@ -88,19 +88,19 @@ def test_tokens_are_listed_without_their_secrets(
 ) -> None:
     monkeypatch.setenv("BOBSTAY_HOME", str(tmp_path))
 
-    def said(*arguments: str) -> str:
+    def output(*arguments: str) -> str:
         assert run(list(arguments)) == 0
         return capsys.readouterr().out
 
-    assert "Nobody has a key" in said("list")
-    secret = said("create", "--scope", "read", "--name", "ci", "--expires", "never").strip()
-    listed = said("list")
+    assert "There are no tokens" in output("list")
+    secret = output("create", "--scope", "read", "--name", "ci", "--expires", "never").strip()
+    listed = output("list")
     id = listed.split()[0]
-    assert listed == f"{id}  read  for ever  not seen yet  token:ci\n"
+    assert listed == f"{id}  read  no expiry  never used  token:ci\n"
     assert SECRET.fullmatch(secret)
     assert secret not in listed
-    assert said("revoke", id) == f"{id} is revoked.\n"
-    assert "Nobody has a key" in said("list")
+    assert output("revoke", id) == f"{id} is revoked.\n"
+    assert "There are no tokens" in output("list")
 
 
 def test_fm_55_what_the_command_makes_is_for_its_user_alone(tmp_path: Path) -> None:
@@ -119,20 +119,20 @@ def test_fm_55_what_the_command_makes_is_for_its_user_alone(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "expected"),
     [
-        ([], "Say what to do"),
-        (["mint"], "Say what to do"),
+        ([], "Name an action"),
+        (["mint"], "Name an action"),
         (["create"], "--scope"),
         (["create", "--scope"], "needs a value"),
         (["create", "--scope", "root"], "no scope root"),
         (["create", "--scope", ""], "--scope"),
-        (["create", "--scope", "read", "--expires", "soon"], "no length of time"),
+        (["create", "--scope", "read", "--expires", "soon"], "not a duration"),
         (["create", "--scope", "read", "--expires", "0h"], "too short"),
         (["create", "--scope", "read", "--expires", "99999999d"], "too long"),
         (["create", "--scope", "read", "--name", "a\nb"], "name"),
         (["create", "--scope", "read", "extra"], "not understood"),
-        (["revoke"], "Which one"),
+        (["revoke"], "The id is missing"),
         (["revoke", "a", "b"], "not understood"),
         (["list", "--all"], "not understood"),
         (["code", "--expires", "never"], "a day at most"),
@@ -140,17 +140,17 @@ def test_fm_55_what_the_command_makes_is_for_its_user_alone(tmp_path: Path) -> N
 )
 def test_a_wrong_command_line_is_told_what_is_wrong(
     arguments: list[str],
-    words: str,
+    expected: str,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("BOBSTAY_HOME", str(tmp_path))
     assert run(arguments) == 2
-    said = capsys.readouterr()
-    assert words in said.err
-    assert "Usage:" in said.err
-    assert said.out == ""
+    output = capsys.readouterr()
+    assert expected in output.err
+    assert "Usage:" in output.err
+    assert output.out == ""
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,7 +2,7 @@
 
 from tests.modelserver.script import Call, Counts, Gate, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import Place
+from tests.server.api.running_console import RunningConsole
 
 TOKENS = {
     "inputTokens",
@@ -13,23 +13,29 @@ TOKENS = {
 }
 
 
-async def test_a_session_is_launched_as_its_first_page_did_it(place: Place, model: ModelServer) -> None:
+async def test_a_session_is_launched_as_its_first_page_did_it(server: RunningConsole, model: ModelServer) -> None:
     """S000-44, S000-47, S000-31, S000-32: in camelCase, with all the fields that page's types name."""
     step = Step(blocks=[Say("hello")], usage=Counts(100, 20, 30, 40))
     query = model.play("one", step)
-    body = {"query": query, "workflowMode": "research", "model": "sonnet", "workingDir": str(place.work), "maxTurns": 7}
-    reply = await place.post("/api/sessions", body)
+    body = {
+        "query": query,
+        "workflowMode": "research",
+        "model": "sonnet",
+        "workingDir": str(server.work),
+        "maxTurns": 7,
+    }
+    reply = await server.post("/api/sessions", body)
     session = reply.json
     assert reply.status == 200
     assert session["status"] in ("starting", "running")
     assert session["config"]["query"] == query
     assert session["config"]["workflowMode"] == "research"
-    assert session["config"]["workingDir"] == str(place.work)
+    assert session["config"]["workingDir"] == str(server.work)
     assert (session["config"]["maxTurns"], session["config"]["outputFormat"]) == (7, "stream-json")
     assert session["startTime"].endswith("Z")
     assert "errorMessage" not in session
-    await place.until_status(session["id"], "completed")
-    after = (await place.get(f"/api/sessions/{session['id']}")).json
+    await server.until_status(session["id"], "completed")
+    after = (await server.get(f"/api/sessions/{session['id']}")).json
     assert after["status"] == "completed"
     assert after["completedAt"] >= after["startTime"]
     assert set(after["tokenUsage"]) == TOKENS
@@ -39,70 +45,73 @@ async def test_a_session_is_launched_as_its_first_page_did_it(place: Place, mode
     assert after["numTurns"] == 1
 
 
-async def test_the_other_spelling_is_understood_too(place: Place, model: ModelServer) -> None:
+async def test_the_other_spelling_is_understood_too(server: RunningConsole, model: ModelServer) -> None:
     query = model.play("one", Step(blocks=[Say("hello")]))
-    body = {"query": query, "workflow_mode": "plan", "working_dir": str(place.work), "max_turns": 3}
-    config = (await place.post("/api/sessions", body)).json["config"]
-    assert (config["workflowMode"], config["workingDir"], config["maxTurns"]) == ("plan", str(place.work), 3)
+    body = {"query": query, "workflow_mode": "plan", "working_dir": str(server.work), "max_turns": 3}
+    config = (await server.post("/api/sessions", body)).json["config"]
+    assert (config["workflowMode"], config["workingDir"], config["maxTurns"]) == ("plan", str(server.work), 3)
 
 
-async def test_what_is_not_said_has_the_defaults_of_the_seed(place: Place, model: ModelServer) -> None:
+async def test_what_is_not_said_has_the_defaults_of_the_seed(server: RunningConsole, model: ModelServer) -> None:
     """S000-30, S000-37: a hundred turns, chat; a place sessions may work in."""
-    config = (await place.post("/api/sessions", {"query": model.play("one", Step(blocks=[Say("hi")]))})).json["config"]
+    config = (await server.post("/api/sessions", {"query": model.play("one", Step(blocks=[Say("hi")]))})).json["config"]
     assert (config["workflowMode"], config["maxTurns"]) == ("chat", 100)
-    assert config["workingDir"] == str(place.work.parent)
+    assert config["workingDir"] == str(server.work.parent)
 
 
-async def test_going_on_makes_a_child_and_the_list_shows_leaves(place: Place, model: ModelServer) -> None:
+async def test_going_on_makes_a_child_and_the_list_shows_leaves(server: RunningConsole, model: ModelServer) -> None:
     """S000-45, S000-48, S000-27..29."""
     first = (
-        await place.post("/api/sessions", {"query": model.play("one", Step(blocks=[Say("1")])), "maxTurns": 5})
+        await server.post("/api/sessions", {"query": model.play("one", Step(blocks=[Say("1")])), "maxTurns": 5})
     ).json
-    await place.until_status(first["id"], "completed")
-    reply = await place.post(
+    await server.until_status(first["id"], "completed")
+    reply = await server.post(
         f"/api/sessions/{first['id']}/continue", {"query": model.play("two", Step(blocks=[Say("2")]))}
     )
     child = reply.json
     assert reply.status == 200
     assert (child["parentSessionId"], child["id"] != first["id"]) == (first["id"], True)
     assert child["config"]["maxTurns"] == 100, "not inherited (S000-28)"
-    await place.until_status(child["id"], "completed")
-    assert [entry["id"] for entry in (await place.get("/api/sessions")).json] == [child["id"]]
-    assert {entry["id"] for entry in (await place.get("/api/sessions?leaves=false")).json} == {first["id"], child["id"]}
+    await server.until_status(child["id"], "completed")
+    assert [entry["id"] for entry in (await server.get("/api/sessions")).json] == [child["id"]]
+    assert {entry["id"] for entry in (await server.get("/api/sessions?leaves=false")).json} == {
+        first["id"],
+        child["id"],
+    }
 
 
-async def test_an_interrupt_answers_success(place: Place, model: ModelServer) -> None:
+async def test_an_interrupt_answers_success(server: RunningConsole, model: ModelServer) -> None:
     """S000-46, S000-25."""
     gate = Gate()
     query = model.play("long", Step(blocks=[Say("wait")], gate=gate))
-    id = (await place.post("/api/sessions", {"query": query})).json["id"]
+    id = (await server.post("/api/sessions", {"query": query})).json["id"]
     await gate.reached()
-    reply = await place.ask("POST", f"/api/sessions/{id}/interrupt")
+    reply = await server.ask("POST", f"/api/sessions/{id}/interrupt")
     assert (reply.status, reply.json) == (200, {"success": True})
-    await place.until_status(id, "interrupted")
+    await server.until_status(id, "interrupted")
     gate.open()
 
 
-async def test_errors_are_words_under_error_with_the_right_status(place: Place, model: ModelServer) -> None:
+async def test_errors_are_words_under_error_with_the_right_status(server: RunningConsole, model: ModelServer) -> None:
     """S000-93 D: never a 500; S000-47: the very words of the seed."""
-    missing = await place.get("/api/sessions/none")
+    missing = await server.get("/api/sessions/none")
     assert (missing.status, missing.json["error"]) == (404, "Session not found")
-    parent = await place.post("/api/sessions/none/continue", {"query": "x"})
+    parent = await server.post("/api/sessions/none/continue", {"query": "x"})
     assert (parent.status, parent.json["error"]) == (404, "Parent session not found")
-    stopped = await place.ask("POST", "/api/sessions/none/interrupt")
+    stopped = await server.ask("POST", "/api/sessions/none/interrupt")
     assert (stopped.status, stopped.json["error"]) == (404, "Session not found or not running")
     gate = Gate()
-    id = (await place.post("/api/sessions", {"query": model.play("g", Step(blocks=[Say("x")], gate=gate))})).json["id"]
+    id = (await server.post("/api/sessions", {"query": model.play("g", Step(blocks=[Say("x")], gate=gate))})).json["id"]
     await gate.reached()
-    early = await place.post(f"/api/sessions/{id}/continue", {"query": "more"})
+    early = await server.post(f"/api/sessions/{id}/continue", {"query": "more"})
     assert (early.status, early.json["error"]) == (409, "Cannot continue session with status running")
     gate.open()
-    await place.until_status(id, "completed")
-    late = await place.ask("POST", f"/api/sessions/{id}/interrupt")
+    await server.until_status(id, "completed")
+    late = await server.ask("POST", f"/api/sessions/{id}/interrupt")
     assert (late.status, late.json["error"]) == (409, "Session not found or not running")
 
 
-async def test_bad_bodies_are_refused_with_words(place: Place) -> None:
+async def test_bad_bodies_are_refused_with_words(server: RunningConsole) -> None:
     for body, status in (
         (b"{", 400),
         ({}, 422),
@@ -111,35 +120,35 @@ async def test_bad_bodies_are_refused_with_words(place: Place) -> None:
         ({"query": "x", "workflowMode": "dance"}, 422),
         ({"query": "x", "maxTurns": -1}, 422),
         ({"query": "x", "workingDir": "/etc"}, 403),
-        ({"query": "x", "workingDir": str(place.work / "none")}, 404),
+        ({"query": "x", "workingDir": str(server.work / "none")}, 404),
     ):
-        reply = await place.post("/api/sessions", body)
+        reply = await server.post("/api/sessions", body)
         assert (reply.status, isinstance(reply.json["error"], str)) == (status, True), (body, reply.body)
-    plain = await place.post("/api/sessions", {"query": "x"}, headers={**place.headers, "Content-Type": "text/plain"})
+    plain = await server.post("/api/sessions", {"query": "x"}, headers={**server.headers, "Content-Type": "text/plain"})
     assert plain.status == 415
-    assert not place.console.registry.views, "nothing was begun"
+    assert not server.console.registry.views, "nothing was begun"
 
 
-async def test_the_doors_are_the_same(place: Place) -> None:
+async def test_the_doors_are_the_same(server: RunningConsole) -> None:
     """FM-40, FM-44: no route of the seeds is open, and reading is not operating."""
-    reader = await place.token("read")
+    reader = await server.token("read")
     for method, path in (("GET", "/api/sessions"), ("GET", "/api/tasks"), ("POST", "/api/sessions")):
-        assert (await place.ask(method, path, headers={})).status == 401
-    assert (await place.get("/api/sessions", headers=reader)).status == 200
-    refused = await place.post("/api/sessions", {"query": "x"}, headers=reader)
+        assert (await server.ask(method, path, headers={})).status == 401
+    assert (await server.get("/api/sessions", headers=reader)).status == 200
+    refused = await server.post("/api/sessions", {"query": "x"}, headers=reader)
     assert (refused.status, isinstance(refused.json["error"], str)) == (403, True)
 
 
-async def test_tasks_have_the_names_of_the_bridge(place: Place, model: ModelServer) -> None:
+async def test_tasks_have_the_names_of_the_bridge(server: RunningConsole, model: ModelServer) -> None:
     """S002-3..6: ids with the whole session id and the index; content, activeForm and order by its columns."""
     todos = [
         {"content": "Look", "status": "completed", "activeForm": "Looking"},
         {"content": "Leap", "status": "pending", "activeForm": "Leaping"},
     ]
     query = model.play("todo", Step(blocks=[Call("TodoWrite", {"todos": todos}, "t")]), Step(blocks=[Say("ok")]))
-    id = (await place.post("/api/sessions", {"query": query})).json["id"]
-    await place.until_status(id, "completed")
-    rows = (await place.get(f"/api/tasks?session_id={id}")).json["tasks"]
+    id = (await server.post("/api/sessions", {"query": query})).json["id"]
+    await server.until_status(id, "completed")
+    rows = (await server.get(f"/api/tasks?session_id={id}")).json["tasks"]
     assert rows == [
         {
             "id": f"sdk-{id}-{index}",
@@ -152,5 +161,5 @@ async def test_tasks_have_the_names_of_the_bridge(place: Place, model: ModelServ
         }
         for index, todo in enumerate(todos)
     ]
-    assert (await place.get("/api/tasks?session_id=none")).status == 404
-    assert len((await place.get("/api/tasks")).json["tasks"]) == 2
+    assert (await server.get("/api/tasks?session_id=none")).status == 404
+    assert len((await server.get("/api/tasks")).json["tasks"]) == 2

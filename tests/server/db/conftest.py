@@ -1,4 +1,4 @@
-"""Databases of both kinds, and desks that write sessions into them."""
+"""Fixtures for both kinds of databases, and desks that write sessions into them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

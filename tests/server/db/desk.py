@@ -1,4 +1,4 @@
-"""A server's index and its sessions, written as the server writes them: append to the log, then put."""
+"""A database with sessions that are written as the server writes them: append to the log, then project."""
 
 import asyncio
 from pathlib import Path
@@ -63,7 +63,7 @@ class Desk:
 
     async def table(self, table: Table) -> list[dict[str, Any]]:
         """All rows, in the order of their keys."""
-        async with self.database.reading() as connection:
+        async with self.database.read_transaction() as connection:
             rows = (await connection.execute(select(table).order_by(*table.primary_key.columns))).mappings().all()
         return [dict(row) for row in rows]
 
@@ -79,13 +79,13 @@ class Desk:
             found[table.name] = sorted(rows, key=repr)
         return found
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Nobody writes these sessions any more."""
         for log in self._logs.values():
             log.close()
 
     async def close(self) -> None:
-        self.let_go()
+        self.release()
         await self.database.close()
 
     def _put(self, session_id: str, envelope: Envelope) -> None:

@@ -1,4 +1,4 @@
-"""A real PostgreSQL for the tests: a cluster of its own in a temporary folder, gone when they are over."""
+"""A real PostgreSQL cluster for the tests, in a temporary folder that is removed afterwards."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""One server at a time writes an index, and only one home's sessions are in it."""
+"""One server at a time writes a database, and it holds the sessions of one home only."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -26,7 +26,7 @@ async def test_the_lock_is_taken_again_after_a_restart_of_postgresql(
     own_cluster.stop(crash=False)
     own_cluster.start()
     desk.write(Noted("after"))
-    assert await desk.database.flushed("one", 3, PATIENCE)
+    assert await desk.database.wait_until_indexed("one", 3, PATIENCE)
     with pytest.raises(DatabaseProblem) as caught:
         await Database.open(url, str(tmp_path / "second"))
     assert caught.value.kind == "in_use"
@@ -46,9 +46,9 @@ async def test_a_server_that_lost_its_lock_to_another_writes_nothing_until_it_is
     async with asyncio.timeout(PATIENCE):
         while first.database.health().ok:
             await asyncio.sleep(0.01)
-    assert "Another bobstay uses this index" in first.database.health().problem
+    assert "Another bobstay process uses this database" in first.database.health().problem
     await second.close()
-    assert await first.database.flushed("one", 3, PATIENCE)
+    assert await first.database.wait_until_indexed("one", 3, PATIENCE)
 
 
 async def test_the_sessions_of_another_home_are_neither_dropped_nor_shared(
@@ -64,7 +64,7 @@ async def test_the_sessions_of_another_home_are_neither_dropped_nor_shared(
     assert caught.value.kind == "other_home"
     assert "reindex --adopt" in str(caught.value)
     again = await desks(url, tmp_path / "first")
-    async with again.database.reading() as connection:
+    async with again.database.read_transaction() as connection:
         assert await connection.scalar(text("SELECT count(*) FROM sessions")) == 1
 
 

@@ -1,4 +1,4 @@
-"""What no log holds: directories, environments, settings, devices, answers that are given twice, the audit trail."""
+"""Tables that are not projections: environments, push subscriptions, idempotent responses, the audit log."""
 
 import asyncio
 
@@ -6,34 +6,18 @@ import pytest
 from sqlalchemy import update
 
 from bobstay.server.db import state_tables, task_table
-from bobstay.server.db.audit_reader import trail
-from bobstay.server.db.own_tables import idempotency
+from bobstay.server.db.audit_reader import read_audit_log
+from bobstay.server.db.own_tables import idempotency, session_env
 from bobstay.server.errors import ApiError
 from tests.server.db.desk import Desk
-
-
-async def test_directories_used_last_come_first(desk: Desk) -> None:
-    """S000-87."""
-    for path in ("/a", "/b", "/a", "/" + "long" * 1_000):
-        await state_tables.used_directory(desk.database, path)
-    assert await state_tables.recent_directories(desk.database) == ["/a", "/b"]
-    assert await state_tables.recent_directories(desk.database, 1) == ["/a"]
 
 
 async def test_a_session_keeps_its_environment(desk: Desk) -> None:
     await state_tables.set_environment(desk.database, "one", {"A": "1", "B": "two words"})
     await state_tables.set_environment(desk.database, "two", {"A": "other"})
     await state_tables.set_environment(desk.database, "one", {"B": "three"})
-    assert await state_tables.environment(desk.database, "one") == {"B": "three"}
-    assert await state_tables.environment(desk.database, "two") == {"A": "other"}
-    assert await state_tables.environment(desk.database, "none") == {}
-
-
-async def test_settings_are_kept(desk: Desk) -> None:
-    assert await state_tables.setting(desk.database, "theme", "light") == "light"
-    await state_tables.set_setting(desk.database, "theme", {"name": "dark", "contrast": 2}, "ann")
-    await state_tables.set_setting(desk.database, "theme", {"name": "dark"}, "ann")
-    assert await state_tables.setting(desk.database, "theme") == {"name": "dark"}
+    rows = [(row["session_id"], row["name"], row["value"]) for row in await desk.table(session_env)]
+    assert rows == [("one", "B", "three"), ("two", "A", "other")]
 
 
 async def test_devices_are_noted_once(desk: Desk) -> None:
@@ -49,54 +33,56 @@ async def test_devices_are_noted_once(desk: Desk) -> None:
 async def test_a_request_that_comes_twice_is_done_once(desk: Desk) -> None:
     """FM-7, stored side."""
     database = desk.database
-    assert await state_tables.begin(database, "ann", "k1", "f1") is None
+    assert await state_tables.begin_request(database, "ann", "k1", "f1") is None
     with pytest.raises(ApiError) as running:
-        await state_tables.begin(database, "ann", "k1", "f1")
+        await state_tables.begin_request(database, "ann", "k1", "f1")
     assert running.value.problem.code == "conflict"
-    await state_tables.finish(database, "ann", "k1", 201, '{"id": 1}')
-    assert await state_tables.begin(database, "ann", "k1", "f1") == state_tables.Earlier(201, '{"id": 1}')
+    await state_tables.finish_request(database, "ann", "k1", 201, '{"id": 1}')
+    assert await state_tables.begin_request(database, "ann", "k1", "f1") == state_tables.StoredResponse(
+        201, '{"id": 1}'
+    )
     with pytest.raises(ApiError) as other:
-        await state_tables.begin(database, "ann", "k1", "f2")
+        await state_tables.begin_request(database, "ann", "k1", "f2")
     assert "another request" in str(other.value)
-    assert await state_tables.begin(database, "bob", "k1", "f1") is None
-    await state_tables.abandon(database, "bob", "k1")
-    assert await state_tables.begin(database, "bob", "k1", "f1") is None
+    assert await state_tables.begin_request(database, "bob", "k1", "f1") is None
+    await state_tables.abandon_request(database, "bob", "k1")
+    assert await state_tables.begin_request(database, "bob", "k1", "f1") is None
 
 
 async def test_of_many_at_once_one_is_the_first(desk: Desk) -> None:
     answers = await asyncio.gather(
-        *(state_tables.begin(desk.database, "ann", "k", "f") for _ in range(8)), return_exceptions=True
+        *(state_tables.begin_request(desk.database, "ann", "k", "f") for _ in range(8)), return_exceptions=True
     )
     assert sum(answer is None for answer in answers) == 1
     assert sum(isinstance(answer, ApiError) for answer in answers) == 7
 
 
 async def test_an_answer_is_kept_for_a_day(desk: Desk) -> None:
-    await state_tables.begin(desk.database, "ann", "k", "f")
-    await state_tables.finish(desk.database, "ann", "k", 200, "")
-    async with desk.database.owning() as connection:
+    await state_tables.begin_request(desk.database, "ann", "k", "f")
+    await state_tables.finish_request(desk.database, "ann", "k", 200, "")
+    async with desk.database.write_transaction() as connection:
         await connection.execute(update(idempotency).values(at=idempotency.c.at - state_tables.DAY - 1))
-    assert await state_tables.begin(desk.database, "ann", "k", "other") is None
+    assert await state_tables.begin_request(desk.database, "ann", "k", "other") is None
 
 
 async def test_the_audit_trail_comes_in_pages_newest_first(desk: Desk) -> None:
     """S000-87."""
     for number in range(7):
         desk.database.audit.record("ann", f"deed.{number % 2}", {"number": number, "odd": "\0\ud800"}, f"s{number % 3}")
-    await desk.database.audit.written()
-    first = await trail(desk.database, limit=4)
+    await desk.database.audit.wait_until_written()
+    first = await read_audit_log(desk.database, limit=4)
     assert [entry.detail["number"] for entry in first.entries] == [6, 5, 4, 3]
-    second = await trail(desk.database, first.before, 4)
+    second = await read_audit_log(desk.database, first.before, 4)
     assert ([entry.detail["number"] for entry in second.entries], second.before) == ([2, 1, 0], None)
-    assert [entry.detail["number"] for entry in (await trail(desk.database, session="s1", what="deed.0")).entries] == [
-        4
-    ]
+    assert [
+        entry.detail["number"] for entry in (await read_audit_log(desk.database, session="s1", what="deed.0")).entries
+    ] == [4]
 
 
 async def test_a_person_cannot_pile_up_tasks_without_end(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task_table, "MOST_OF_A_PERSON", 3)
     for number in range(3):
-        await task_table.add(desk.database, "one", f"{number}", by="ann")
+        await task_table.add_task(desk.database, "one", f"{number}", by="ann")
     with pytest.raises(ApiError) as caught:
-        await task_table.add(desk.database, "one", "more", by="ann")
+        await task_table.add_task(desk.database, "one", "more", by="ann")
     assert caught.value.problem.code == "too_many"

@@ -1,4 +1,4 @@
-"""A session is folded in one way: its row in the tables, its view when it is opened, and what followers see agree."""
+"""A session is folded in one way: its row in the tables, its view when it is opened, and its streams agree."""
 
 import asyncio
 import tempfile
@@ -27,7 +27,7 @@ from bobstay.server.db.database import Database
 from bobstay.server.db.projected_tables import sessions
 from bobstay.server.inbox import Inbox
 from bobstay.server.server_ports import NoIndex
-from bobstay.server.sessions.abandoned_view import as_seen
+from bobstay.server.sessions.abandoned_view import observed_view
 from bobstay.server.sessions.external_sessions import ExternalSessions
 from bobstay.server.sessions.session_registry import SessionRegistry, fold_file
 from bobstay.server.sessions.session_view import SessionView
@@ -58,13 +58,15 @@ async def ways(folder: Path, desk: Desk) -> dict[str, SessionView]:
         await anew.close()
     found["from its file"] = fold_file(desk.store, "one")
     registry = SessionRegistry(LogStore(desk.store.directory), Hub(), NoIndex())
-    await ExternalSessions(registry, Inbox(), str(folder)).look("one")
-    assert registry.view("one") == as_seen(registry.store, found["from its file"]), "by who looks at what others write"
-    opened = (await registry.take("one")).view
-    registry.shut("one")
+    await ExternalSessions(registry, Inbox(), str(folder)).refresh("one")
+    assert registry.view("one") == observed_view(registry.store, found["from its file"]), (
+        "by who looks at what others write"
+    )
+    opened = (await registry.acquire("one")).view
+    registry.release("one")
     found["opened"] = opened
     found["opened at once"] = registry.open("one").view
-    registry.shut("one")
+    registry.release("one")
     return {way: replace(view, elsewhere=False) for way, view in found.items()}
 
 
@@ -79,7 +81,7 @@ async def test_a_row_whose_view_lacks_what_the_fold_remembers_is_folded_anew(tmp
         view = msgspec.json.decode(row)
         assert view.pop("memory")["standing"]["in_turn"]
         await connection.execute(update(sessions).values(view=msgspec.json.encode(view).decode()))
-    assert (await current(desk.database)).standing == desk.views["one"].standing
+    assert (await current(desk.database)).status_fold == desk.views["one"].status_fold
     known, changed = await desk.database.known_views(desk.store)
     assert (known, changed) == ({}, ["one"])
     await desk.close()

@@ -1,4 +1,4 @@
-"""What logs mean for the tables, on both databases."""
+"""Projection of logs to the tables, on both databases."""
 
 from sqlalchemy import text
 
@@ -19,15 +19,15 @@ from bobstay.model.event import (
 from bobstay.model.message import Image, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.model.session_events import ArtifactMade, WorkerExited
 from bobstay.server.db import task_table
+from bobstay.server.db.interaction_listing import list_interactions
 from bobstay.server.db.projected_tables import artifacts, parts, sessions, tasks, tool_calls
-from bobstay.server.db.session_listing import list_interactions, list_sessions
-from bobstay.server.db.transcript_pages import CallRow, rows, whole_call
+from bobstay.server.db.transcript_pages import CallRow, read_call, read_page
 from tests.server.db.desk import Desk
 
 
 async def call(desk: Desk, id: str = "c1") -> CallRow:
     await desk.settled()
-    found = await whole_call(desk.database, "one", id)
+    found = await read_call(desk.database, "one", id)
     assert found is not None
     return found
 
@@ -60,12 +60,12 @@ async def test_a_result_before_its_call_is_joined_when_the_call_comes(desk: Desk
     """FM-9, S000-72."""
     desk.write(TurnStarted(1, "m", "default"), desk.result("c1", "early"))
     assert (await call(desk)).status == "no_call"
-    page = await rows(desk.database, "one")
+    page = await read_page(desk.database, "one")
     assert [(row.kind, row.id) for row in page.rows] == [("result", "c1")]
     desk.write(desk.call("c1", command="glob"))
     found = await call(desk)
     assert (found.status, found.output, found.input) == ("completed", "early", {"command": "glob"})
-    page = await rows(desk.database, "one")
+    page = await read_page(desk.database, "one")
     assert [(row.kind, row.id) for row in page.rows] == [("assistant", "m1")]
     assert page.rows[0].parts[0].call == found
 
@@ -75,7 +75,7 @@ async def test_a_result_whose_call_never_comes_is_kept_and_marked(desk: Desk) ->
     desk.write(TurnStarted(1, "m", "default"), desk.result("c9", "whose?"), RunDone("completed"))
     found = await call(desk, "c9")
     assert (found.status, found.output) == ("no_call", "whose?")
-    page = await rows(desk.database, "one")
+    page = await read_page(desk.database, "one")
     assert [(row.kind, row.seq) for row in page.rows] == [("turn", 4), ("result", 3)]
 
 
@@ -164,12 +164,12 @@ async def test_a_status_nobody_knows_is_pending_live_and_in_the_log(desk: Desk) 
 async def test_tasks_of_people_are_never_touched(desk: Desk) -> None:
     """S002-9."""
     desk.write(todos("a"))
-    mine = await task_table.add(desk.database, "one", "mine", by="ann")
+    mine = await task_table.add_task(desk.database, "one", "mine", by="ann")
     desk.write(todos("b"), TasksReplaced(()))
     await desk.settled()
     await desk.database.rebuild(desk.store)
     await desk.database.forget("one")
-    assert await task_table.listed(desk.database, "one") == [mine]
+    assert await task_table.list_tasks(desk.database, "one") == [mine]
 
 
 async def test_a_list_that_cannot_be_stored_leaves_the_one_before(desk: Desk) -> None:
@@ -197,7 +197,7 @@ async def test_a_list_that_cannot_be_stored_leaves_the_one_before(desk: Desk) ->
     desk.write(Noted("before"), todos("x", "poison"), Noted("after"))
     await desk.settled()
     assert [row["title"] for row in await desk.table(tasks)] == ["a", "b"]
-    page = await rows(desk.database, "one")
+    page = await read_page(desk.database, "one")
     assert [row.data["text"] for row in page.rows] == ["after", "before"]
     assert desk.database.health().skipped == 1
     desk.write(todos("c"))
@@ -262,7 +262,7 @@ async def test_the_transcript_comes_in_pages_newest_first(desk: Desk) -> None:
         desk.write(desk.call(f"c{turn}", message=f"m{turn}", place=2), desk.result(f"c{turn}", f"output {turn}"))
         desk.write(MessageDone(f"m{turn}", "sonnet", "end_turn", Usage(1, 2), 0.5))
     await desk.settled()
-    first = await rows(desk.database, "one", limit=4)
+    first = await read_page(desk.database, "one", limit=4)
     assert [row.id for row in first.rows] == ["m4", "p4", "m3", "p3"]
     newest = first.rows[0]
     assert [(part.kind, part.text) for part in newest.parts[:2]] == [("thinking", "hmm"), ("text", "answer 4")]
@@ -274,7 +274,7 @@ async def test_the_transcript_comes_in_pages_newest_first(desk: Desk) -> None:
     seen = [row.id for row in first.rows]
     page = first
     while page.before is not None:
-        page = await rows(desk.database, "one", page.before, 4)
+        page = await read_page(desk.database, "one", page.before, 4)
         seen += [row.id for row in page.rows]
     assert seen == [id for turn in (4, 3, 2, 1, 0) for id in (f"m{turn}", f"p{turn}")]
 
@@ -282,7 +282,7 @@ async def test_the_transcript_comes_in_pages_newest_first(desk: Desk) -> None:
 async def test_pictures_are_told_of_without_their_data(desk: Desk) -> None:
     desk.write(Prompted("p1", (Text("look"), Image("image/png", "A" * 400_000))))
     await desk.settled()
-    page = await rows(desk.database, "one")
+    page = await read_page(desk.database, "one")
     assert [(part.kind, part.media_type, part.length) for part in page.rows[0].parts][1] == (
         "image",
         "image/png",
@@ -295,7 +295,7 @@ async def test_what_nobody_knows_is_a_row_of_its_own(desk: Desk) -> None:
     """S000-13."""
     desk.write(Raw({"type": "from_the_future", "value": [1, 2]}))
     await desk.settled()
-    page = await rows(desk.database, "one")
+    page = await read_page(desk.database, "one")
     assert [(row.kind, row.data) for row in page.rows] == [("raw", {"type": "from_the_future", "value": [1, 2]})]
 
 
@@ -306,20 +306,6 @@ async def test_text_no_database_takes_is_made_storable(desk: Desk) -> None:
     desk.write(MessageDone("m" * 5_000, "model\0", "end_turn", Usage(2**80, -1), float("inf")))
     await desk.settled()
     assert desk.database.health().skipped == 0
-    page = await rows(desk.database, "one")
+    page = await read_page(desk.database, "one")
     assert "ok \U0001f600" in page.rows[-1].parts[0].text
     assert [row["title"][:3] for row in await desk.table(artifacts)] == ["nul"]
-
-
-async def test_sessions_are_listed_by_what_changed_last(desk: Desk) -> None:
-    for number in range(5):
-        desk.write(Prompted("p", (Text(f"number {number} of the list"),)), session=f"s{number}")
-    await desk.settled()
-    first = await list_sessions(desk.database, limit=3)
-    assert [view.id for view in first.sessions] == ["s4", "s3", "s2"]
-    assert first.cursor is not None
-    second = await list_sessions(desk.database, limit=3, cursor=first.cursor)
-    assert ([view.id for view in second.sessions], second.cursor) == (["s1", "s0"], None)
-    assert [view.id for view in (await list_sessions(desk.database, words="NUMBER 3")).sessions] == ["s3"]
-    assert (await list_sessions(desk.database, status="running")).sessions == ()
-    assert first.sessions[0] == desk.views["s4"]

@@ -47,8 +47,8 @@ def test_the_database_is_named_as_the_server_is_told_it(tmp_path: Path, way: str
     write_sessions(tmp_path)
     url, file = f"sqlite:///{tmp_path / 'other.sqlite'}", tmp_path / "database"
     file.write_text(url)
-    words = ("--db-file", str(file)) if way == "file" else ()
-    done = reindex(tmp_path, *words, **({"BOBSTAY_DB": url} if way == "variable" else {}))
+    message_text = ("--db-file", str(file)) if way == "file" else ()
+    done = reindex(tmp_path, *message_text, **({"BOBSTAY_DB": url} if way == "variable" else {}))
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "other.sqlite").exists()
     assert not (tmp_path / "server" / "index.sqlite").exists()
@@ -75,7 +75,7 @@ async def test_it_is_refused_while_a_server_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "output"),
     [
         (("--help",), 0, "Usage: bobstay reindex"),
         (("--what",), 2, "Usage: bobstay reindex"),
@@ -90,7 +90,7 @@ async def test_it_is_refused_while_a_server_runs(tmp_path: Path) -> None:
 def test_wrong_words_are_answered_with_what_to_do(
     arguments: tuple[str, ...],
     code: int,
-    said: str,
+    output: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -98,13 +98,13 @@ def test_wrong_words_are_answered_with_what_to_do(
     monkeypatch.setenv("BOBSTAY_HOME", str(tmp_path))
     assert run(list(arguments)) == code
     written = capsys.readouterr()
-    assert said in written.out + written.err
+    assert output in written.out + written.err
 
 
 def command(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     environ = {"HOME": str(folder), "BOBSTAY_HOME": str(folder), "PATH": "/usr/bin:/bin"}
-    words = [sys.executable, "-m", "bobstay", *arguments]
-    return subprocess.run(words, capture_output=True, text=True, timeout=200, env=environ, check=False)
+    message_text = [sys.executable, "-m", "bobstay", *arguments]
+    return subprocess.run(message_text, capture_output=True, text=True, timeout=200, env=environ, check=False)
 
 
 def test_a_database_set_aside_gives_up_no_user_and_no_token(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Old logs are put away, packed, and brought back; nothing is deleted, and everything stays listed and found."""
+"""Old logs are archived and restored; nothing is deleted, and everything stays listed and found."""
 
 import gzip
 import time
@@ -10,10 +10,10 @@ import pytest
 from bobstay.model.event import Noted, Prompted
 from bobstay.model.message import Text
 from bobstay.model.session_events import SessionChanged
-from bobstay.server.db.audit_reader import trail
+from bobstay.server.db.audit_reader import read_audit_log
 from bobstay.server.db.full_text_search import search
+from bobstay.server.db.projected_tables import sessions
 from bobstay.server.db.retention import archive_older_than
-from bobstay.server.db.session_listing import list_sessions
 from bobstay.sessions.log import LogError, SessionExists, SessionMissing
 from tests.server.db.desk import Desk
 
@@ -25,7 +25,7 @@ async def with_sessions(desk: Desk) -> None:
     desk.write(Prompted("p", (Text("an old ostrich"),)), SessionChanged(archived=True), session="old", at=OLD)
     desk.write(Prompted("p", (Text("still shown"),)), session="shown", at=OLD)
     desk.write(SessionChanged(archived=True), session="young")
-    desk.let_go()
+    desk.release()
     await desk.settled()
 
 
@@ -40,11 +40,11 @@ async def test_old_archived_sessions_are_put_away_and_stay_found(desk: Desk, tmp
     assert not log.exists()
     assert gzip.decompress(kept.read_bytes()) == content
     assert kept.stat().st_mode & 0o777 == 0o600
-    listed = await list_sessions(desk.database, archived=True)
-    assert ({view.id for view in listed.sessions}, listed.stored) == ({"old", "young"}, ("old",))
+    listed = {row["id"]: row["stored"] for row in await desk.table(sessions) if row["archived"]}
+    assert listed == {"old": True, "young": False}
     assert [hit.stored for hit in (await search(desk.database, "ostrich")).hits] == [True, True]
-    await desk.database.audit.written()
-    entries = (await trail(desk.database)).entries
+    await desk.database.audit.wait_until_written()
+    entries = (await read_audit_log(desk.database)).entries
     assert [(entry.who, entry.what, entry.session_id) for entry in entries] == [("ann", "session.stored", "old")]
     assert (await archive_older_than(desk.database, desk.store, 30)).sessions == ()
 
@@ -72,11 +72,11 @@ async def test_a_stored_session_can_be_brought_back_and_gone_on_with(desk: Desk,
     log, _, _ = desk.store.open("old")
     log.append(Noted("ostrich again"))
     log.close()
-    desk.database.look_again("old")
+    desk.database.refresh("old")
     await desk.settled()
     hits = (await search(desk.database, "ostrich")).hits
     assert {(hit.kind, hit.stored) for hit in hits} == {("text", False), ("title", False)}
-    assert (await list_sessions(desk.database)).stored == ()
+    assert not any(row["stored"] for row in await desk.table(sessions))
     with pytest.raises(SessionMissing):
         await desk.database.unpack("old", "ann")
 
@@ -95,7 +95,7 @@ async def test_where_there_is_no_room_for_the_archive_the_log_stays(desk: Desk, 
     done = await archive_older_than(desk.database, desk.store, 30)
     assert (done.sessions, list(done.failed)) == ((), ["old"])
     assert (tmp_path / "sessions" / "old.jsonl").exists()
-    assert (await list_sessions(desk.database)).stored == ()
+    assert not any(row["stored"] for row in await desk.table(sessions))
 
 
 async def test_a_damaged_archive_is_not_taken_for_a_log(desk: Desk, tmp_path: Path) -> None:

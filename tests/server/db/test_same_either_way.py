@@ -1,4 +1,4 @@
-"""An index made live, in whatever batches, is the one that is made anew from the logs; for any sequence of events."""
+"""Tables written live, in any batches, equal those rebuilt from the logs, for any sequence of events."""
 
 import asyncio
 import tempfile
@@ -40,20 +40,22 @@ from bobstay.model.session_events import (
 )
 from bobstay.server.db import fulltext_dialects, task_table
 from bobstay.server.db import projection_writer as writing
-from bobstay.server.db.log_tail import place_after
+from bobstay.server.db.log_tail import offset_after
 from tests.server.db.desk import Desk
 
 few = st.sampled_from(["a", "b", "c"])
-words = st.text(max_size=12)
+message_text = st.text(max_size=12)
 numbers = st.integers(0, 10**6)
 money = st.floats(0, 100, allow_nan=False)
 usages = st.builds(Usage, numbers, numbers, numbers, numbers)
-inputs = st.dictionaries(words, st.one_of(words, numbers, st.none(), st.lists(words, max_size=2)), max_size=3)
-calls = st.builds(ToolCall, few, words, inputs)
-replies = st.builds(ToolReply, few, st.lists(st.builds(Text, words), max_size=2).map(tuple), st.booleans())
+inputs = st.dictionaries(
+    message_text, st.one_of(message_text, numbers, st.none(), st.lists(message_text, max_size=2)), max_size=3
+)
+calls = st.builds(ToolCall, few, message_text, inputs)
+replies = st.builds(ToolReply, few, st.lists(st.builds(Text, message_text), max_size=2).map(tuple), st.booleans())
 blocks = st.one_of(
-    st.builds(Text, words),
-    st.builds(Thinking, words),
+    st.builds(Text, message_text),
+    st.builds(Thinking, message_text),
     st.builds(Image, st.just("image/png"), st.just("AAAA")),
     calls,
     replies,
@@ -63,26 +65,26 @@ endings: Any = st.sampled_from(["completed", "interrupted_tools", "api_error"])
 outcomes: Any = st.sampled_from(["allowed", "denied", "cancelled"])
 events: st.SearchStrategy[Durable] = st.one_of(
     st.builds(Prompted, few, st.lists(blocks, max_size=3).map(tuple), st.sampled_from(["human", "hook"])),
-    st.builds(BlockDone, few, st.integers(0, 3), blocks, words),
-    st.builds(MessageDone, few, words, st.just("end_turn"), usages, money),
-    st.builds(ToolStarted, few, words, inputs),
-    st.builds(ToolDone, replies, words, st.none(), numbers, denied=st.booleans(), interrupted=st.booleans()),
-    st.builds(TurnStarted, st.integers(1, 4), words, words),
-    st.builds(RunDone, endings, words),
+    st.builds(BlockDone, few, st.integers(0, 3), blocks, message_text),
+    st.builds(MessageDone, few, message_text, st.just("end_turn"), usages, money),
+    st.builds(ToolStarted, few, message_text, inputs),
+    st.builds(ToolDone, replies, message_text, st.none(), numbers, denied=st.booleans(), interrupted=st.booleans()),
+    st.builds(TurnStarted, st.integers(1, 4), message_text, message_text),
+    st.builds(RunDone, endings, message_text),
     st.builds(InteractionOpened, few, st.just("permission"), calls),
-    st.builds(InteractionClosed, few, outcomes, words, words, st.one_of(st.none(), inputs)),
-    st.builds(TasksReplaced, st.lists(st.builds(Task, words, statuses, words), max_size=4).map(tuple)),
-    st.builds(Advised, few, st.just("allow"), words, st.booleans(), words, usages, money),
-    st.builds(Noted, words),
-    st.builds(ModelChanged, words),
+    st.builds(InteractionClosed, few, outcomes, message_text, message_text, st.one_of(st.none(), inputs)),
+    st.builds(TasksReplaced, st.lists(st.builds(Task, message_text, statuses, message_text), max_size=4).map(tuple)),
+    st.builds(Advised, few, st.just("allow"), message_text, st.booleans(), message_text, usages, money),
+    st.builds(Noted, message_text),
+    st.builds(ModelChanged, message_text),
     st.builds(InputQueued, few, st.lists(blocks, max_size=2).map(tuple)),
-    st.builds(SessionChanged, st.one_of(st.none(), words), st.one_of(st.none(), st.booleans())),
-    st.builds(Configured, st.builds(SessionConfig, project=words)),
+    st.builds(SessionChanged, st.one_of(st.none(), message_text), st.one_of(st.none(), st.booleans())),
+    st.builds(Configured, st.builds(SessionConfig, project=message_text)),
     st.builds(WorkerStarted, few, st.just("native")),
     st.builds(WorkerExited, few, why=st.sampled_from(["exit", "lost", "asleep"])),
-    st.builds(ArtifactMade, few, st.just("plan"), words, words),
+    st.builds(ArtifactMade, few, st.just("plan"), message_text, message_text),
     st.builds(InterruptAsked),
-    st.builds(Raw, st.dictionaries(words, words, max_size=2)),
+    st.builds(Raw, st.dictionaries(message_text, message_text, max_size=2)),
 )
 EXAMPLES = 12
 histories = st.lists(st.tuples(st.sampled_from(["one", "two"]), events, st.booleans()), max_size=30)
@@ -136,7 +138,7 @@ def test_whatever_is_dropped_comes_back_from_the_logs(
                     if place % (queue * 2) == queue:
                         first.database.writer._drop()
                 for session in first.views:
-                    first.database.look_again(session)
+                    first.database.refresh(session)
                 await first.settled()
                 for session, event, _ in history[::2]:
                     first.write(event, session=session, put=False)
@@ -158,13 +160,13 @@ def test_whatever_is_dropped_comes_back_from_the_logs(
 
 async def test_a_rebuild_leaves_what_no_log_holds(desk: Desk) -> None:
     desk.write(Prompted("p", (Text("words"),)))
-    mine = await task_table.add(desk.database, "one", "mine", by="ann")
+    mine = await task_table.add_task(desk.database, "one", "mine", by="ann")
     desk.database.audit.record("ann", "did.something", {"a": 1}, "one")
-    await desk.database.audit.written()
+    await desk.database.audit.wait_until_written()
     await desk.settled()
     counts = await desk.database.rebuild(desk.store)
     assert (counts.sessions, counts.read, counts.entries) == (1, 1, 2)
-    assert await task_table.listed(desk.database) == [mine]
+    assert await task_table.list_tasks(desk.database) == [mine]
 
 
 async def test_the_full_text_index_is_whole_after_a_rebuild(desk: Desk) -> None:
@@ -195,5 +197,5 @@ def test_the_place_after_an_entry_is_found_whatever_follows(lines: list[bytes], 
                 file.write(line.replace(b"\n", b" ") + b"\n")
         file.write(b'{"seq":99,"id":"torn')
         file.flush()
-        assert place_after(file.name, seq, f"e{seq}") == places.get(seq)
-        assert seq == 0 or place_after(file.name, seq, "another") is None
+        assert offset_after(file.name, seq, f"e{seq}") == places.get(seq)
+        assert seq == 0 or offset_after(file.name, seq, "another") is None

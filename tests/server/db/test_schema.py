@@ -1,4 +1,4 @@
-"""The schema: made by migrations, the same as the code believes, on both databases."""
+"""The schema created by migrations equals the one in the code, on both databases."""
 
 import os
 import stat
@@ -47,7 +47,7 @@ async def test_opening_again_changes_nothing(url: str, desks: Callable[..., Awai
     first = await desks(url)
     await first.close()
     second = await desks(url)
-    async with second.database.reading() as connection:
+    async with second.database.read_transaction() as connection:
         rows = (await connection.execute(text("SELECT version_num FROM alembic_version"))).all()
     assert [tuple(row) for row in rows] == [("0003",)]
 

@@ -1,4 +1,4 @@
-"""Search: the same words are found in both databases, whatever the query, and shown without markup."""
+"""Full-text search: both databases give the same hits for any query, with excerpts without markup."""
 
 from collections.abc import Awaitable, Callable
 from urllib.parse import quote
@@ -11,7 +11,7 @@ from bobstay.model.event import BlockDone, Prompted
 from bobstay.model.message import Text, Thinking
 from bobstay.model.session_events import ArtifactMade, SessionChanged
 from bobstay.server.db.full_text_search import search
-from bobstay.server.db.search_terms import SEARCHED, excerpt, plain_words, terms
+from bobstay.server.db.search_terms import SEARCHED, excerpt, searchable_text, terms
 from bobstay.server.errors import ApiError
 from tests.server.db.desk import Desk
 
@@ -130,8 +130,8 @@ async def test_no_query_is_an_error(desk: Desk) -> None:
 
 @given(st.text())
 def test_what_is_in_a_text_is_among_its_words(text: str) -> None:
-    assert plain_words(text) == plain_words(plain_words(text))
-    assert all(word.isalnum() for word in plain_words(text).split())
+    assert searchable_text(text) == searchable_text(searchable_text(text))
+    assert all(word.isalnum() for word in searchable_text(text).split())
     assert sum(len(term.words) for term in terms(text)) <= 16
 
 

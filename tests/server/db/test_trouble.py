@@ -1,4 +1,4 @@
-"""A database that is locked, full, read-only, gone or damaged: nobody waits, it is said in words, nothing is lost."""
+"""A database that is locked, full, read-only, missing or damaged: nothing blocks, errors are clear, nothing is lost."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ from bobstay.server.db.database import Database
 from bobstay.server.db.database_errors import DatabaseProblem
 from bobstay.server.db.full_text_search import search
 from bobstay.server.db.projected_tables import messages, sessions
-from bobstay.server.db.transcript_pages import rows
+from bobstay.server.db.transcript_pages import read_page
 from bobstay.sessions.log_store import LogStore
 from tests.server.db.desk import PATIENCE, Desk
 from tests.server.db.postgres import NOBODY, Cluster
@@ -67,10 +67,10 @@ async def test_while_the_database_is_locked_nobody_waits_and_nothing_is_lost(
     assert (health.ok, health.behind) == (False, 1)
     assert health.waiting <= 100
     assert "locked" in health.problem
-    assert await desk.database.flushed("one", 1_001, 0.01) is False
+    assert await desk.database.wait_until_indexed("one", 1_001, 0.01) is False
     other.execute("ROLLBACK")
     other.close()
-    assert await desk.database.flushed("one", 1_001, PATIENCE) is True
+    assert await desk.database.wait_until_indexed("one", 1_001, PATIENCE) is True
     await desk.settled()
     assert desk.database.health().ok
     assert len(await desk.table(messages)) == 1_000
@@ -104,9 +104,9 @@ async def test_a_full_disk_stops_the_index_only(desks: Desks) -> None:
         desk.write(Noted(f"{number} " + "many words " * 100))
     await until(lambda: "room" in desk.database.health().problem)
     assert len((await search(desk.database, "first")).hits) == 2
-    assert len(list(desk.store.peek("one")[0])) == 202
+    assert len(list(desk.store.read_branch("one")[0])) == 202
     await most_pages(2**30)
-    assert await desk.database.flushed("one", 202, PATIENCE)
+    assert await desk.database.wait_until_indexed("one", 202, PATIENCE)
     assert desk.database.health().ok
 
 
@@ -137,7 +137,7 @@ async def test_a_write_to_a_read_only_database_is_an_error_with_words(desks: Des
         async with desk.database.engines.own.connect() as connection:
             await connection.execute(text("PRAGMA query_only=ON"))
     with pytest.raises(DatabaseProblem) as caught:
-        await task_table.add(desk.database, "one", "a task", by="ann")
+        await task_table.add_task(desk.database, "one", "a task", by="ann")
     assert (caught.value.kind, caught.value.status) == ("read_only", 507)
 
 
@@ -155,14 +155,14 @@ async def test_postgresql_that_allows_only_reading_is_said_to_be_so(
     desk.write(Noted("kept"))
     await until(lambda: "not written" in desk.database.health().problem)
     with pytest.raises(DatabaseProblem) as caught:
-        await task_table.add(desk.database, "one", "a task", by="ann")
+        await task_table.add_task(desk.database, "one", "a task", by="ann")
     assert caught.value.kind == "read_only"
-    assert len((await rows(desk.database, "one")).rows) == 0
+    assert len((await read_page(desk.database, "one")).rows) == 0
     async with desk.database.engines.own.begin() as connection:
         await connection.execute(text("SET TRANSACTION READ WRITE"))
         await connection.execute(text(f"ALTER DATABASE {name} RESET default_transaction_read_only"))
     await desk.database.engines.write.dispose()
-    assert await desk.database.flushed("one", 2, PATIENCE)
+    assert await desk.database.wait_until_indexed("one", 2, PATIENCE)
 
 
 async def test_postgresql_that_goes_away_and_comes_back_gets_all(desks: Desks, own_cluster: Cluster) -> None:
@@ -177,12 +177,16 @@ async def test_postgresql_that_goes_away_and_comes_back_gets_all(desks: Desks, o
     await until(lambda: desk.database.health().problem != "")
     assert "does not answer" in desk.database.health().problem
     with pytest.raises(DatabaseProblem) as caught:
-        await rows(desk.database, "one")
+        await read_page(desk.database, "one")
     assert (caught.value.kind, caught.value.status) == ("unreachable", 503)
     own_cluster.start()
     desk.write(Noted("after"))
-    assert await desk.database.flushed("one", 4, PATIENCE)
-    assert [row.data["text"] for row in (await rows(desk.database, "one")).rows] == ["after", "meanwhile", "before"]
+    assert await desk.database.wait_until_indexed("one", 4, PATIENCE)
+    assert [row.data["text"] for row in (await read_page(desk.database, "one")).rows] == [
+        "after",
+        "meanwhile",
+        "before",
+    ]
     await desk.close()
 
 
@@ -222,7 +226,7 @@ async def test_a_damaged_file_is_said_to_be_so_and_can_be_made_anew(
     for number in range(40):
         first.write(Prompted(f"p{number}", (Text(f"words of {number} " * 50),)), session=f"s{number % 4}")
     await first.settled()
-    await task_table.add(first.database, "s1", "mine", by="ann")
+    await task_table.add_task(first.database, "s1", "mine", by="ann")
     await first.close()
     path = state / "index.sqlite"
     content = path.read_bytes()
@@ -238,8 +242,8 @@ async def test_a_damaged_file_is_said_to_be_so_and_can_be_made_anew(
     assert "bobstay reindex --set-aside" in str(caught.value)
     monkeypatch.setenv("BOBSTAY_HOME", str(tmp_path))
     assert await asyncio.to_thread(reindex_command.run, ["--set-aside"]) == 0
-    said = capsys.readouterr().out
-    assert "4 sessions, 44 entries" in said
+    output = capsys.readouterr().out
+    assert "4 sessions, 44 entries" in output
     assert len(list(state.glob("index.sqlite.broken-*"))) >= 1
     second = Desk(await Database.open("", str(state), store), store, tmp_path)
     assert len(await second.table(sessions)) == 4
@@ -247,14 +251,14 @@ async def test_a_damaged_file_is_said_to_be_so_and_can_be_made_anew(
 
 
 async def test_what_no_log_holds_is_saved_from_a_damaged_file(tmp_path: Path) -> None:
-    from bobstay.server.db.salvage import salvage, set_aside
+    from bobstay.server.db.salvage import quarantine_database, salvage
 
     state = tmp_path / "state"
     first = await Database.open("", str(state))
-    task = await task_table.add(first, "one", "mine", by="ann")
+    task = await task_table.add_task(first, "one", "mine", by="ann")
     first.audit.record("ann", "did.it", {"n": 1}, "one")
     await first.close()
-    moved = set_aside(str(state / "index.sqlite"), str(state))
+    moved = quarantine_database(str(state / "index.sqlite"), str(state))
     damaged = sqlite3.connect(moved)
     damaged.execute("DROP TABLE recent_dirs")
     damaged.commit()
@@ -263,17 +267,17 @@ async def test_what_no_log_holds_is_saved_from_a_damaged_file(tmp_path: Path) ->
     try:
         saved = await salvage(second, moved)
         assert (saved.saved, saved.lost) == ({"tasks": 1, "audit": 1}, ("recent_dirs",))
-        assert await task_table.listed(second) == [task]
+        assert await task_table.list_tasks(second) == [task]
     finally:
         await second.close()
 
 
 async def test_setting_aside_is_refused_while_a_server_runs(desks: Desks, tmp_path: Path) -> None:
-    from bobstay.server.db.salvage import set_aside
+    from bobstay.server.db.salvage import quarantine_database
 
     await desks()
     with pytest.raises(DatabaseProblem) as caught:
-        set_aside(str(tmp_path / "state" / "index.sqlite"), str(tmp_path / "state"))
+        quarantine_database(str(tmp_path / "state" / "index.sqlite"), str(tmp_path / "state"))
     assert caught.value.kind == "in_use"
 
 
@@ -298,14 +302,14 @@ async def test_tables_that_are_missing_are_said_to_be(desk: Desk) -> None:
         await connection.execute(text("DROP TABLE usage"))
         await connection.execute(text("DROP TABLE sessions"))
     with pytest.raises(DatabaseProblem) as caught:
-        await rows(desk.database, "one")
+        await read_page(desk.database, "one")
     assert caught.value.kind == "incomplete"
 
 
 async def test_a_start_on_a_database_that_cannot_be_written_ends_with_words(
     desks: Desks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "ENDURED", 0.5)
+    monkeypatch.setattr(writing, "MAX_PROBLEM_SECONDS", 0.5)
     first = await desks()
     first.write(Noted("nobody is told"), put=False)
     other = locked(tmp_path / "state" / "index.sqlite")
@@ -313,4 +317,4 @@ async def test_a_start_on_a_database_that_cannot_be_written_ends_with_words(
         await first.database.catch_up(first.store)
     assert caught.value.kind == "locked"
     other.close()
-    assert await first.database.flushed("one", 2, PATIENCE)
+    assert await first.database.wait_until_indexed("one", 2, PATIENCE)

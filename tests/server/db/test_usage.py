@@ -1,4 +1,4 @@
-"""What was spent, by day, model, project, session and tool."""
+"""Usage by day, model, project, session and tool."""
 
 from bobstay.model.event import Advised, Envelope, InteractionClosed, InteractionOpened, MessageDone, SessionStarted
 from bobstay.model.message import ToolCall, Usage

@@ -1,4 +1,4 @@
-"""The server is killed in each status of a session; started again, all have a way out (FM-13, FM-28, FM-33)."""
+"""The server is killed in each status of a session; after a restart all can be continued (FM-13, FM-28, FM-33)."""
 
 import os
 import subprocess

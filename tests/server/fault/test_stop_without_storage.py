@@ -1,4 +1,4 @@
-"""Stop and Kill on a disk that is full: the agent ends all the same, and the log says so once there is room."""
+"""Stop and Kill on a full disk: the agent ends, and the log records it once there is space."""
 
 import os
 import resource
@@ -52,12 +52,12 @@ def test_an_agent_is_stopped_though_its_log_cannot_be_written(
     wait(lambda: started.exists() and bool(orphans(mark)))
     asked = len(model.requests)
     set_room(served, 1)
-    status, said, _ = served.raw("POST", f"/sessions/{id}/{deed}", {})
-    assert status == 200, said
+    status, output, _ = served.raw("POST", f"/sessions/{id}/{deed}", {})
+    assert status == 200, output
     wait(lambda: not orphans(mark))
     view = served.get(f"/sessions/{id}")
     assert view["status"] in ("running", "interrupting"), "its log says nothing else yet"
-    assert "All that happened before is kept" in view["error"], "and why that is so can be read"
+    assert "Everything stored before is kept" in view["error"], "and why that is so can be read"
     set_room(served, resource.RLIM_INFINITY)
     served.until(id, "interrupted")
     assert len(model.requests) == asked, "the turn was taken up again"

@@ -1,4 +1,4 @@
-"""Nobody sees more than the session's directory through the console, whatever they ask for (FM-53)."""
+"""No request gives access to files outside the session's directory (FM-53)."""
 
 import os
 import socket
@@ -11,15 +11,15 @@ import pytest
 
 from bobstay.server.errors import ApiError
 from bobstay.server.files import confined_open
-from bobstay.server.files.session_directory import AllowedRoots, allowed, look
+from bobstay.server.files.session_directory import AllowedRoots, open_session_directory, resolve_allowed
 from tests.deadline import DEADLINE
-from tests.server.files.shelf import Shelf
+from tests.server.files.files_host import FilesHost
 
 Reach = Callable[[int, Sequence[bytes]], int]
 SECRET = b"a secret outside"
 REACHES = [
-    pytest.param(confined_open.reach_in_one, id="openat2"),
-    pytest.param(confined_open.reach_by_steps, id="steps"),
+    pytest.param(confined_open.open_with_openat2, id="openat2"),
+    pytest.param(confined_open.open_stepwise, id="steps"),
 ]
 
 
@@ -31,11 +31,11 @@ def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(confined_open, "_has_openat2", lambda: request.param)
 
 
-async def refused(shelf: Shelf, session_id: str, query: bytes) -> str:
+async def refused(host: FilesHost, session_id: str, query: bytes) -> str:
     """Ask for a file in three ways; the code of the refusal, which is the same for all."""
     codes = set()
     for path in ("file", "file/raw", "files"):
-        reply = await shelf.ask("GET", f"/sessions/{session_id}/{path}", query)
+        reply = await host.ask("GET", f"/sessions/{session_id}/{path}", query)
         assert SECRET not in reply.body
         assert reply.status in (400, 403, 404, 422), (path, reply.status, reply.body)
         codes.add(reply.code)
@@ -62,28 +62,28 @@ async def refused(shelf: Shelf, session_id: str, query: bytes) -> str:
         (b"path=%ff%fe", "not_found"),
     ],
 )
-async def test_no_spelling_of_a_path_leads_out(shelf: Shelf, query: bytes, code: str, either: None) -> None:
+async def test_no_spelling_of_a_path_leads_out(host: FilesHost, query: bytes, code: str, either: None) -> None:
     """FM-53: `..`, `%2e%2e`, absolute, NUL."""
-    (shelf.root / "outside").mkdir()
-    (shelf.root / "outside" / "secret").write_bytes(SECRET)
-    (shelf.work / "sub").mkdir()
-    session = shelf.session()
+    (host.root / "outside").mkdir()
+    (host.root / "outside" / "secret").write_bytes(SECRET)
+    (host.work / "sub").mkdir()
+    session = host.session()
 
-    assert await refused(shelf, session.id, query) == code
+    assert await refused(host, session.id, query) == code
 
 
-async def test_a_symbolic_link_is_followed_nowhere(shelf: Shelf, either: None) -> None:
+async def test_a_symbolic_link_is_followed_nowhere(host: FilesHost, either: None) -> None:
     """FM-53: a link as the file, as a directory on the way, to a file inside as well as out."""
-    (shelf.outside / "secret").write_bytes(SECRET)
-    (shelf.work / "leaf").symlink_to(shelf.outside / "secret")
-    (shelf.work / "parent").symlink_to(shelf.outside)
-    (shelf.work / "real").write_text("inside")
-    (shelf.work / "near").symlink_to("real")
-    session = shelf.session()
+    (host.outside / "secret").write_bytes(SECRET)
+    (host.work / "leaf").symlink_to(host.outside / "secret")
+    (host.work / "parent").symlink_to(host.outside)
+    (host.work / "real").write_text("inside")
+    (host.work / "near").symlink_to("real")
+    session = host.session()
 
     for path in (b"leaf", b"parent/secret", b"parent", b"near"):
-        assert await refused(shelf, session.id, b"path=" + path) == "forbidden"
-    listing = (await shelf.get(f"/sessions/{session.id}/files")).json
+        assert await refused(host, session.id, b"path=" + path) == "forbidden"
+    listing = (await host.get(f"/sessions/{session.id}/files")).json
     assert {entry["name"]: entry["kind"] for entry in listing["entries"]} == {
         "leaf": "link",
         "near": "link",
@@ -92,46 +92,46 @@ async def test_a_symbolic_link_is_followed_nowhere(shelf: Shelf, either: None) -
     }
 
 
-async def test_a_directory_whose_name_only_begins_like_the_root_is_outside(shelf: Shelf) -> None:
+async def test_a_directory_whose_name_only_begins_like_the_root_is_outside(host: FilesHost) -> None:
     """FM-53: `/root-evil` is not inside `/root`."""
-    evil = Path(f"{shelf.root}-evil")
+    evil = Path(f"{host.root}-evil")
     evil.mkdir()
     (evil / "secret").write_bytes(SECRET)
 
-    assert await refused(shelf, shelf.session(evil).id, b"path=secret") == "forbidden"
+    assert await refused(host, host.session(evil).id, b"path=secret") == "forbidden"
     with pytest.raises(ApiError) as error:
-        allowed(str(evil), AllowedRoots((str(shelf.root),)))
+        resolve_allowed(str(evil), AllowedRoots((str(host.root),)))
     assert error.value.problem.code == "forbidden"
 
 
-async def test_a_session_directory_that_became_a_link_is_judged_by_where_it_leads(shelf: Shelf) -> None:
+async def test_a_session_directory_that_became_a_link_is_judged_by_where_it_leads(host: FilesHost) -> None:
     """FM-53: an agent may exchange its own directory for a link."""
-    (shelf.outside / "secret").write_bytes(SECRET)
-    session = shelf.session()
-    shelf.work.rmdir()
-    shelf.work.symlink_to(shelf.outside)
+    (host.outside / "secret").write_bytes(SECRET)
+    session = host.session()
+    host.work.rmdir()
+    host.work.symlink_to(host.outside)
 
-    assert await refused(shelf, session.id, b"path=secret") == "forbidden"
+    assert await refused(host, session.id, b"path=secret") == "forbidden"
 
 
-async def test_pipes_sockets_and_devices_are_refused_without_waiting(shelf: Shelf, either: None) -> None:
+async def test_pipes_sockets_and_devices_are_refused_without_waiting(host: FilesHost, either: None) -> None:
     """FM-53: opening a pipe would wait for its other end, opening a device may do anything."""
-    os.mkfifo(shelf.work / "pipe")
+    os.mkfifo(host.work / "pipe")
     with socket.socket(socket.AF_UNIX) as listening:
         here = os.getcwd()
-        os.chdir(shelf.work)
+        os.chdir(host.work)
         try:
             listening.bind("socket")
         finally:
             os.chdir(here)
-        session = shelf.session()
+        session = host.session()
         for path in (b"pipe", b"socket"):
-            assert await refused_content(shelf, session.id, path) == "forbidden"
+            assert await refused_content(host, session.id, path) == "forbidden"
 
 
-async def refused_content(shelf: Shelf, session_id: str, path: bytes) -> str:
-    reply = await shelf.ask("GET", f"/sessions/{session_id}/file", b"path=" + path)
-    raw = await shelf.ask("GET", f"/sessions/{session_id}/file/raw", b"path=" + path)
+async def refused_content(host: FilesHost, session_id: str, path: bytes) -> str:
+    reply = await host.ask("GET", f"/sessions/{session_id}/file", b"path=" + path)
+    raw = await host.ask("GET", f"/sessions/{session_id}/file/raw", b"path=" + path)
     assert reply.code == raw.code
     return reply.code
 
@@ -142,17 +142,17 @@ def test_files_of_the_kernel_are_no_files_of_a_project(
     parts: tuple[bytes, ...], reach: Reach, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FM-53: `/proc/self/environ` would show the server's keys, were `/` a root."""
-    monkeypatch.setattr(confined_open, "_has_openat2", lambda: reach is confined_open.reach_in_one)
+    monkeypatch.setattr(confined_open, "_has_openat2", lambda: reach is confined_open.open_with_openat2)
     top = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
     try:
-        with pytest.raises(ApiError) as error, confined_open.opened(top, parts):
+        with pytest.raises(ApiError) as error, confined_open.open_confined(top, parts):
             pass
         assert error.value.problem.code in ("forbidden", "not_found")
     finally:
         os.close(top)
     with (
         pytest.raises(ApiError) as error,
-        look("/", AllowedRoots(("/",))) as place,
+        open_session_directory("/", AllowedRoots(("/",))) as place,
         place.file(b"/".join(parts).decode()),
     ):
         pass
@@ -161,17 +161,17 @@ def test_files_of_the_kernel_are_no_files_of_a_project(
 
 @pytest.mark.parametrize("reach", REACHES)
 def test_a_race_of_exchanging_directories_and_links_never_leads_out(
-    shelf: Shelf, reach: Reach, monkeypatch: pytest.MonkeyPatch
+    host: FilesHost, reach: Reach, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FM-53, swap race: while `door` is now a directory and now a link, what is read is only ever from inside."""
-    monkeypatch.setattr(confined_open, "_has_openat2", lambda: reach is confined_open.reach_in_one)
-    (shelf.outside / "file").write_bytes(SECRET)
-    (shelf.work / "inside").mkdir()
-    (shelf.work / "inside" / "file").write_bytes(b"inside")
-    link = shelf.work / "link"
-    link.symlink_to(shelf.outside)
-    door, away = str(shelf.work / "door"), str(shelf.work / "away")
-    os.rename(shelf.work / "inside", door)
+    monkeypatch.setattr(confined_open, "_has_openat2", lambda: reach is confined_open.open_with_openat2)
+    (host.outside / "file").write_bytes(SECRET)
+    (host.work / "inside").mkdir()
+    (host.work / "inside" / "file").write_bytes(b"inside")
+    link = host.work / "link"
+    link.symlink_to(host.outside)
+    door, away = str(host.work / "door"), str(host.work / "away")
+    os.rename(host.work / "inside", door)
     ended = threading.Event()
 
     def exchange() -> None:
@@ -185,7 +185,7 @@ def test_a_race_of_exchanging_directories_and_links_never_leads_out(
     thread.start()
     outcomes: dict[str, int] = {}
     try:
-        with look(str(shelf.work), AllowedRoots((str(shelf.root),))) as place:
+        with open_session_directory(str(host.work), AllowedRoots((str(host.root),))) as place:
             deadline = time.monotonic() + DEADLINE
             while len(outcomes.keys() & {"read", "forbidden"}) < 2 or sum(outcomes.values()) < 3_000:
                 assert time.monotonic() < deadline, f"the race was never met, so nothing was shown: {outcomes}"
@@ -202,57 +202,57 @@ def test_a_race_of_exchanging_directories_and_links_never_leads_out(
         thread.join()
 
 
-async def test_the_servers_own_files_are_not_shown(shelf: Shelf) -> None:
+async def test_the_servers_own_files_are_not_shown(host: FilesHost) -> None:
     """FM-55: a session in the root above them does not lead to tokens and logs; work trees below are no secret."""
-    state = shelf.root / "bobstay" / "server"
+    state = host.root / "bobstay" / "server"
     state.mkdir(parents=True)
     (state / "token").write_bytes(SECRET)
-    tree = shelf.root / "bobstay" / "worktrees" / "project-1"
+    tree = host.root / "bobstay" / "worktrees" / "project-1"
     tree.mkdir(parents=True)
     (tree / "file").write_text("fine")
-    session = shelf.session(shelf.root)
+    session = host.session(host.root)
 
     for path in (b"bobstay/server/token", b"bobstay/server", b"bobstay", b"bobstay/sessions"):
-        assert await refused(shelf, session.id, b"path=" + path) == "forbidden"
-    names = {entry["name"] for entry in (await shelf.get(f"/sessions/{session.id}/files")).json["entries"]}
+        assert await refused(host, session.id, b"path=" + path) == "forbidden"
+    names = {entry["name"] for entry in (await host.get(f"/sessions/{session.id}/files")).json["entries"]}
     assert "bobstay" not in names
-    assert b"token" not in (await shelf.get(f"/sessions/{session.id}/complete", q="token")).body
-    inner = shelf.session(tree)
-    assert (await shelf.get(f"/sessions/{inner.id}/file", path="file")).json["text"] == "fine"
+    assert b"token" not in (await host.get(f"/sessions/{session.id}/complete", q="token")).body
+    inner = host.session(tree)
+    assert (await host.get(f"/sessions/{inner.id}/file", path="file")).json["text"] == "fine"
 
 
-async def test_names_are_completed_before_there_is_a_session_only_where_one_may_be(shelf: Shelf) -> None:
+async def test_names_are_completed_before_there_is_a_session_only_where_one_may_be(host: FilesHost) -> None:
     """FM-53."""
-    project = shelf.root / "project"
+    project = host.root / "project"
     project.mkdir(exist_ok=True)
     (project / "cart.py").write_text("")
-    found = await shelf.get("/complete", cwd=str(project), q="cart")
+    found = await host.get("/complete", cwd=str(project), q="cart")
     assert found.json["paths"] == ["cart.py"]
     for cwd in ("/etc", f"{project}/../..", "relative", "/nowhere/at/all", "/proc/self/cwd"):
-        assert (await shelf.get("/complete", cwd=cwd, q="pass")).status in (403, 404, 422)
+        assert (await host.get("/complete", cwd=cwd, q="pass")).status in (403, 404, 422)
 
 
-async def test_directories_to_begin_in_are_those_below_the_roots(shelf: Shelf) -> None:
-    (shelf.root / "alpha").mkdir()
-    (shelf.root / "alpine").mkdir()
-    (shelf.root / "alto").symlink_to(shelf.outside)
-    (shelf.root / "alfile").write_text("")
+async def test_directories_to_begin_in_are_those_below_the_roots(host: FilesHost) -> None:
+    (host.root / "alpha").mkdir()
+    (host.root / "alpine").mkdir()
+    (host.root / "alto").symlink_to(host.outside)
+    (host.root / "alfile").write_text("")
 
     async def offered(prefix: str) -> list[str]:
-        return list((await shelf.get("/directories", prefix=prefix)).json["directories"])
+        return list((await host.get("/directories", prefix=prefix)).json["directories"])
 
-    assert await offered("") == [str(shelf.root)]
-    assert await offered(str(shelf.root)[:-2]) == [str(shelf.root)]
-    assert await offered(f"{shelf.root}/al") == [str(shelf.root / "alpha"), str(shelf.root / "alpine")]
-    assert f"{shelf.root}/bobstay" not in await offered(f"{shelf.root}/")
-    for prefix in ("/et", f"{shelf.root}/../out", "relative", "/\0", f"{shelf.outside}/", "/proc/"):
+    assert await offered("") == [str(host.root)]
+    assert await offered(str(host.root)[:-2]) == [str(host.root)]
+    assert await offered(f"{host.root}/al") == [str(host.root / "alpha"), str(host.root / "alpine")]
+    assert f"{host.root}/bobstay" not in await offered(f"{host.root}/")
+    for prefix in ("/et", f"{host.root}/../out", "relative", "/\0", f"{host.outside}/", "/proc/"):
         assert await offered(prefix) == []
 
 
 @pytest.mark.parametrize("path", ["", "relative", "/a\0b", "/" + "a/" * 3000])
 def test_no_directory_is_no_directory(path: str, tmp_path: Path) -> None:
     with pytest.raises(ApiError):
-        allowed(path, AllowedRoots((str(tmp_path),)))
+        resolve_allowed(path, AllowedRoots((str(tmp_path),)))
 
 
 def test_outside_the_roots_nothing_is_said_of_what_exists(tmp_path: Path) -> None:
@@ -260,6 +260,6 @@ def test_outside_the_roots_nothing_is_said_of_what_exists(tmp_path: Path) -> Non
     codes = set()
     for path in ("/etc", "/surely/not/there"):
         with pytest.raises(ApiError) as error:
-            allowed(path, bounds)
+            resolve_allowed(path, bounds)
         codes.add(error.value.problem.code)
     assert codes == {"forbidden"}

@@ -1,4 +1,4 @@
-"""The whole console over its own doors: launch, watch, approve, ask, stop, go on, with our engine and another."""
+"""The whole console over HTTP: launch, watch, approve, ask, stop and continue, with native and external engines."""
 
 import http.client
 import json
@@ -133,9 +133,9 @@ def test_deciding_twice_tells_the_second_what_the_first_said(served: Served, mod
     item = next(item for item in served.inbox() if item["session_id"] == id)
     served.decide(item, "deny", reason="not today")
     body = {"decision": "allow", "input_sha256": item["summary"]["input_sha256"]}
-    status, said, _ = served.raw("POST", f"/interactions/{item['summary']['id']}/decision", body)
-    assert (status, said["error"]["code"]) == (409, "already_answered")
-    assert said["error"]["details"]["outcome"]["outcome"] == "denied"
+    status, reply, _ = served.raw("POST", f"/interactions/{item['summary']['id']}/decision", body)
+    assert (status, reply["error"]["code"]) == (409, "already_answered")
+    assert reply["error"]["details"]["outcome"]["outcome"] == "denied"
     served.until(id, "completed")
     assert "not today" in json.dumps(model.requests[-1].body["messages"])
 
@@ -172,11 +172,11 @@ def test_what_is_too_much_is_refused_before_it_is_taken_in(served: Served) -> No
     id = served.launch("")
     many = f'{{"content": "{"x" * 50_000_000}"}}'.encode()
     for body, length in ((b"", len(many)), (many, None)):  # told how long it would be, or in pieces
-        status, said = sent(served, f"/sessions/{id}/messages", body, length)
-        assert (status, said["error"]["code"]) == (413, "too_large")
+        status, reply = sent(served, f"/sessions/{id}/messages", body, length)
+        assert (status, reply["error"]["code"]) == (413, "too_large")
     deep = b'{"cwd": "/", "mcp_config": {"x": ' + b"[" * 200_000 + b"]" * 200_000 + b"}}"
-    status, said = sent(served, "/sessions", deep, len(deep))
-    assert (status, said["error"]["code"]) == (400, "invalid_json")
+    status, reply = sent(served, "/sessions", deep, len(deep))
+    assert (status, reply["error"]["code"]) == (400, "invalid_json")
     log = Path(served.variables["BOBSTAY_HOME"]) / "sessions" / f"{id}.jsonl"
     head = json.loads(log.read_bytes().splitlines()[-1])
     with log.open("a") as file:
@@ -184,8 +184,8 @@ def test_what_is_too_much_is_refused_before_it_is_taken_in(served: Served) -> No
             event = {"type": "noted", "text": f"{number}"}
             file.write(json.dumps({**head, "seq": head["seq"] + 1 + number, "id": f"more-{number}", "event": event}))
             file.write("\n")
-    status, said, _ = served.raw("GET", f"/sessions/{id}/events?limit=1000000")
-    assert (status, said["error"]["details"]["maximum"]) == (422, 2_000)
+    status, reply, _ = served.raw("GET", f"/sessions/{id}/events?limit=1000000")
+    assert (status, reply["error"]["details"]["maximum"]) == (422, 2_000)
     assert len(served.get(f"/sessions/{id}/events?limit=2000")["events"]) == 2_000
     assert served.get(f"/sessions/{id}")["status"] == "draft"
 
@@ -194,7 +194,7 @@ def sent(served: Served, path: str, body: bytes, length: int | None) -> tuple[in
     """A request that says how long its body is, or else sends it in pieces; who is refused need not send all."""
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=DEADLINE)
     headers = {"Origin": f"http://127.0.0.1:{served.port}", "Cookie": served.cookie, "Content-Type": "application/json"}
-    pieces = (body[place : place + 65_536] for place in range(0, len(body), 65_536))
+    pieces = (body[offset : offset + 65_536] for offset in range(0, len(body), 65_536))
     try:
         with suppress(BrokenPipeError, ConnectionResetError):
             if length is None:
@@ -241,8 +241,8 @@ def test_hooks_of_a_directory_wait_for_trust_with_an_external_engine(served: Ser
 
 
 def test_a_directory_is_trusted_and_its_rules_count_then(served: Served) -> None:
-    place = f"cwd={served.work}"
-    assert not served.get(f"/trust?{place}")["trusted"]
+    query = f"cwd={served.work}"
+    assert not served.get(f"/trust?{query}")["trusted"]
     assert served.post("/trust", {"cwd": str(served.work)})["trusted"]
     change = {"cwd": str(served.work), "rule": "Bash(make:*)", "behavior": "allow", "scope": "local"}
     listed = served.post("/permission-rules", change)
@@ -309,8 +309,8 @@ def test_variables_of_a_session_reach_its_commands_and_nobody_else(served: Serve
     served.until(id, "completed")
     assert "there" in json.dumps(model.requests[-1].body["messages"])
     assert "s3cret" not in json.dumps(served.get(f"/sessions/{id}/snapshot")["session"])
-    status, said, _ = served.raw("POST", "/sessions", {**body, "env": {"LD_PRELOAD": "/x.so"}})
-    assert (status, said["error"]["code"]) == (403, "forbidden")
+    status, reply, _ = served.raw("POST", "/sessions", {**body, "env": {"LD_PRELOAD": "/x.so"}})
+    assert (status, reply["error"]["code"]) == (403, "forbidden")
 
 
 def test_who_did_what_is_written_down(served: Served, model: ModelServer) -> None:
@@ -338,6 +338,6 @@ def test_who_did_what_is_written_down(served: Served, model: ModelServer) -> Non
 def test_bad_requests_are_told_what_to_do(
     served: Served, method: str, path: str, body: Any, status: int, code: str
 ) -> None:
-    got, said, _ = served.raw(method, path, body)
-    assert (got, said["error"]["code"]) == (status, code), said
-    assert said["error"]["message"]
+    got, reply, _ = served.raw(method, path, body)
+    assert (got, reply["error"]["code"]) == (status, code), reply
+    assert reply["error"]["message"]

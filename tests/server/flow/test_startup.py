@@ -11,14 +11,14 @@ from bobstay.server import session_loading
 from bobstay.sessions.log_store import LogStore
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import Place
+from tests.server.api.running_console import RunningConsole
 
 
-def write_sessions(place: Place, count: int) -> list[str]:
-    store = LogStore(place.environment.paths.sessions)
+def write_sessions(server: RunningConsole, count: int) -> list[str]:
+    store = LogStore(server.environment.paths.sessions)
     ids = [f"session-{number:03}" for number in range(count)]
     for session_id in ids:
-        log = store.create(session_id, SessionStarted(str(place.work), "1"))
+        log = store.create(session_id, SessionStarted(str(server.work), "1"))
         log.append(Prompted("p", (Text(f"ostrich{session_id[-3:]}"),)))
         log.append(Noted("note"))
         log.close()
@@ -33,16 +33,16 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("unhurried")
 async def test_it_answers_before_all_logs_are_read(model: ModelServer, tmp_path: Path) -> None:
-    place = Place(model, tmp_path)
-    ids = write_sessions(place, 60)
-    async with place:
-        assert (await place.get("/health")).status == 200
-        assert place.console.registry.pending or len(place.console.registry.views) == len(ids)
-        await all_loaded(place)
-        listed = (await place.get("/api/v1/sessions?limit=100")).json["sessions"]
+    server = RunningConsole(model, tmp_path)
+    ids = write_sessions(server, 60)
+    async with server:
+        assert (await server.get("/health")).status == 200
+        assert server.console.registry.pending or len(server.console.registry.views) == len(ids)
+        await all_loaded(server)
+        listed = (await server.get("/api/v1/sessions?limit=100")).json["sessions"]
         assert sorted(each["id"] for each in listed) == ids
-        assert await place.console.database.flushed(ids[7], 3, 30)
-        found = (await place.get("/api/v1/search?q=ostrich007")).json["hits"]
+        assert await server.console.database.wait_until_indexed(ids[7], 3, 30)
+        found = (await server.get("/api/v1/search?q=ostrich007")).json["hits"]
         assert {hit["session_id"] for hit in found} == {"session-007"}
 
 
@@ -53,33 +53,33 @@ async def test_a_session_is_there_when_somebody_asks_for_it_before_its_turn(
     async def never(*_: object) -> None:
         await asyncio.Event().wait()
 
-    place = Place(model, tmp_path)
-    ids = write_sessions(place, 3)
+    server = RunningConsole(model, tmp_path)
+    ids = write_sessions(server, 3)
     monkeypatch.setattr(session_loading.SessionLoading, "finish", never)
-    async with place:
-        assert list(place.console.registry.pending) == sorted(ids, reverse=True) or place.console.registry.pending
-        shown = await place.get(f"/api/v1/sessions/{ids[0]}")
+    async with server:
+        assert list(server.console.registry.pending) == sorted(ids, reverse=True) or server.console.registry.pending
+        shown = await server.get(f"/api/v1/sessions/{ids[0]}")
         assert (shown.status, shown.json["first_prompt"]) == (200, "ostrich000")
-        assert ids[0] not in place.console.registry.pending
+        assert ids[0] not in server.console.registry.pending
 
 
 async def test_a_second_start_reads_no_log_again(
     model: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = Place(model, tmp_path)
-    ids = write_sessions(place, 5)
-    async with place:
-        await all_loaded(place)
+    server = RunningConsole(model, tmp_path)
+    ids = write_sessions(server, 5)
+    async with server:
+        await all_loaded(server)
         for id in ids:
-            assert await place.console.database.flushed(id, 3, 30)
+            assert await server.console.database.wait_until_indexed(id, 3, 30)
     monkeypatch.setattr(session_loading, "BEFORE_SERVING", 0.0)
-    again = Place(model, tmp_path)
+    again = RunningConsole(model, tmp_path)
     async with again:
         assert not again.console.registry.pending
         assert sorted(again.console.registry.views) == ids
 
 
-async def all_loaded(place: Place) -> None:
+async def all_loaded(server: RunningConsole) -> None:
     async with asyncio.timeout(DEADLINE):
-        while place.console.registry.pending:
+        while server.console.registry.pending:
             await asyncio.sleep(0.01)

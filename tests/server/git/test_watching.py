@@ -1,4 +1,4 @@
-"""The watcher of a work tree: tells of changes to those who look, and only then."""
+"""The diff watcher publishes changes to subscribers, and ends without them."""
 
 import asyncio
 import json
@@ -11,20 +11,20 @@ import pytest
 
 from bobstay.model.event import Durable
 from bobstay.model.session_events import WorkerExited, WorkerStarted
-from bobstay.server.files.session_directory import bounds_of
+from bobstay.server.files.session_directory import allowed_roots
 from bobstay.server.streams.hub import EVERYTHING, HubClient
 from bobstay.server.workers import diff_watcher
 from bobstay.server.workers.diff_watcher import GitDiffWorker
 from bobstay.server.workers.worker import WorkerError
 from tests.deadline import DEADLINE
-from tests.server.files.shelf import Shelf, git, repository
+from tests.server.files.files_host import FilesHost, git, repository
 
 
 class Window:
     """Somebody who follows a session."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self.shelf = shelf
+    def __init__(self, host: FilesHost) -> None:
+        self.host = host
         self.log: list[Durable] = []
         self.client = HubClient("ada")
         self.worker = GitDiffWorker(
@@ -32,69 +32,73 @@ class Window:
             1,
             "session-1",
             self.log.append,
-            shelf.hub,
-            cwd=str(shelf.work),
-            bounds=bounds_of(shelf.console),
-            environment=shelf.environment.children,
+            host.hub,
+            cwd=str(host.work),
+            bounds=allowed_roots(host.console),
+            environment=host.environment.children,
         )
 
     def follow(self) -> None:
-        self.shelf.hub.follow("session:session-1", self.client)
+        self.host.hub.subscribe("session:session-1", self.client)
 
     async def until(self, wanted: dict[str, str]) -> dict[str, Any]:
         """Wait for a frame that tells of these files and no others."""
         async with asyncio.timeout(DEADLINE):
             while True:
-                for frame in await self.client.take():
-                    told: dict[str, Any] = json.loads(frame)
-                    if {file["path"]: file["status"] for file in told["data"]["files"]} == wanted:
-                        return told
+                for frame in await self.client.next_batch():
+                    reported: dict[str, Any] = json.loads(frame)
+                    if {file["path"]: file["status"] for file in reported["data"]["files"]} == wanted:
+                        return reported
 
 
 @pytest.fixture
-async def window(shelf: Shelf) -> AsyncIterator[Window]:
-    repository(shelf.work, **{".gitignore": "build/\n*.log\n", "file": "one\n"})
-    made = Window(shelf)
+async def window(host: FilesHost) -> AsyncIterator[Window]:
+    repository(host.work, **{".gitignore": "build/\n*.log\n", "file": "one\n"})
+    made = Window(host)
     yield made
     await made.worker.stop()
 
 
-async def test_changes_are_told_to_those_who_follow(window: Window, shelf: Shelf) -> None:
+async def test_changes_are_told_to_those_who_follow(window: Window, host: FilesHost) -> None:
     """S004-2: git-diff worker; `diff.changed` with path, status and numbers, not stored."""
     window.follow()
     await window.worker.start()
-    (shelf.work / "file").write_text("one\ntwo\n")
-    told = await window.until({"file": "modified"})
-    (shelf.work / "deep" / "down").mkdir(parents=True)
-    (shelf.work / "deep" / "down" / "new").write_text("x\n")
+    (host.work / "file").write_text("one\ntwo\n")
+    reported = await window.until({"file": "modified"})
+    (host.work / "deep" / "down").mkdir(parents=True)
+    (host.work / "deep" / "down" / "new").write_text("x\n")
     await window.until({"file": "modified", "deep/down/new": "untracked"})
-    (shelf.work / "deep" / "down" / "second").write_text("x\n")
+    (host.work / "deep" / "down" / "second").write_text("x\n")
     await window.until({"file": "modified", "deep/down/new": "untracked", "deep/down/second": "untracked"})
 
-    assert (told["type"], told["topic"], told["session_id"]) == ("diff.changed", "session:session-1", "session-1")
-    assert told["data"]["files"] == [{"path": "file", "status": "modified", "added": 1, "removed": 0}]
-    assert "seq" not in told
+    assert (reported["type"], reported["topic"], reported["session_id"]) == (
+        "diff.changed",
+        "session:session-1",
+        "session-1",
+    )
+    assert reported["data"]["files"] == [{"path": "file", "status": "modified", "added": 1, "removed": 0}]
+    assert "seq" not in reported
     assert window.log == [WorkerStarted("diff-1", "git_diff", 1)]
 
 
-async def test_a_commit_made_elsewhere_is_noticed(window: Window, shelf: Shelf) -> None:
+async def test_a_commit_made_elsewhere_is_noticed(window: Window, host: FilesHost) -> None:
     window.follow()
     await window.worker.start()
-    (shelf.work / "file").write_text("two\n")
+    (host.work / "file").write_text("two\n")
     await window.until({"file": "modified"})
-    git(shelf.work, "commit", "--all", "--quiet", "-m", "second")
+    git(host.work, "commit", "--all", "--quiet", "-m", "second")
 
     await window.until({})
 
 
 async def test_where_nothing_can_be_watched_git_is_asked_now_and_then(
-    window: Window, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    window: Window, host: FilesHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(diff_watcher, "MOST_FOLDERS", 0)
-    monkeypatch.setattr(diff_watcher, "ASK_EVERY", 0.05)
+    monkeypatch.setattr(diff_watcher, "POLL_SECONDS", 0.05)
     window.follow()
     await window.worker.start()
-    (shelf.work / "file").write_text("two\n")
+    (host.work / "file").write_text("two\n")
 
     await window.until({"file": "modified"})
 
@@ -109,8 +113,8 @@ async def test_it_ends_when_told_and_says_so_once(window: Window) -> None:
     assert window.log[1:] == [WorkerExited("diff-1", "git_diff", 1, why="asleep")]
 
 
-async def test_a_directory_without_a_repository_cannot_be_watched(shelf: Shelf) -> None:
-    made = Window(shelf)
+async def test_a_directory_without_a_repository_cannot_be_watched(host: FilesHost) -> None:
+    made = Window(host)
     with pytest.raises(WorkerError, match="git init"):
         await made.worker.start()
 
@@ -118,29 +122,29 @@ async def test_a_directory_without_a_repository_cannot_be_watched(shelf: Shelf) 
     assert made.log[0].why == "not_started"
 
 
-def test_links_and_ignored_directories_are_not_watched(shelf: Shelf, tmp_path: Path) -> None:
+def test_links_and_ignored_directories_are_not_watched(host: FilesHost, tmp_path: Path) -> None:
     """A link to `/` in a project must not make the server watch the whole machine."""
-    (shelf.work / "src").mkdir()
-    (shelf.work / "build" / "inner").mkdir(parents=True)
-    (shelf.work / ".git").mkdir()
-    (shelf.work / "everything").symlink_to("/")
-    found = diff_watcher._folders(str(shelf.work), frozenset({str(shelf.work / "build")}))
+    (host.work / "src").mkdir()
+    (host.work / "build" / "inner").mkdir(parents=True)
+    (host.work / ".git").mkdir()
+    (host.work / "everything").symlink_to("/")
+    found = diff_watcher._folders(str(host.work), frozenset({str(host.work / "build")}))
 
-    assert found == [str(shelf.work), str(shelf.work / "src")]
+    assert found == [str(host.work), str(host.work / "src")]
 
 
 async def test_it_ends_by_itself_when_nobody_has_followed_for_a_while(
     window: Window, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One inotify instance, its watches and two threads are too much for a panel that nobody looks at."""
-    monkeypatch.setattr(diff_watcher, "LET_GO_AFTER", 0.05)
+    monkeypatch.setattr(diff_watcher, "IDLE_SECONDS", 0.05)
     window.follow()
     await window.worker.start()
     task = window.worker._task
     assert task is not None
     done, _ = await asyncio.wait([task], timeout=0.5)
     assert not done, "somebody looks"
-    window.shelf.hub.forget(window.client)
+    window.host.hub.remove_client(window.client)
     await asyncio.wait_for(asyncio.wait([task]), DEADLINE)
     assert not window.worker.alive()
     assert window.log[1:] == [WorkerExited("diff-1", "git_diff", 1, why="asleep")]
@@ -151,8 +155,8 @@ async def test_it_ends_by_itself_when_nobody_has_followed_for_a_while(
 async def test_following_everything_is_not_looking_at_one_session(
     window: Window, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(diff_watcher, "LET_GO_AFTER", 0.05)
-    window.shelf.hub.follow(EVERYTHING, window.client)
+    monkeypatch.setattr(diff_watcher, "IDLE_SECONDS", 0.05)
+    window.host.hub.subscribe(EVERYTHING, window.client)
     await window.worker.start()
     task = window.worker._task
     assert task is not None
@@ -160,21 +164,21 @@ async def test_following_everything_is_not_looking_at_one_session(
 
 
 async def test_no_more_directories_trees_are_watched_at_once_than_the_system_can_spare(
-    window: Window, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    window: Window, host: FilesHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond that git is asked now and then: changes are told all the same."""
-    monkeypatch.setattr(diff_watcher, "ASK_EVERY", 0.05)
-    monkeypatch.setattr(diff_watcher, "WATCHED", threading.BoundedSemaphore(1))
-    other = Window(shelf)
+    monkeypatch.setattr(diff_watcher, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(diff_watcher, "WATCHER_SLOTS", threading.BoundedSemaphore(1))
+    other = Window(host)
     window.follow()
     await window.worker.start()
     try:
-        (shelf.work / "file").write_text("two\n")
+        (host.work / "file").write_text("two\n")
         await window.until({"file": "modified"})
         assert window.worker._watcher is not None
         other.follow()
         await other.worker.start()
-        (shelf.work / "second").write_text("x\n")
+        (host.work / "second").write_text("x\n")
         await other.until({"file": "modified", "second": "untracked"})
         assert other.worker._watcher is None
     finally:

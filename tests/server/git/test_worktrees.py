@@ -1,4 +1,4 @@
-"""Work trees of sessions: made, committed, merged back, removed; nothing of worth is lost on the way."""
+"""Worktrees of sessions: created, committed, merged and removed without losing work."""
 
 import os
 from pathlib import Path
@@ -9,27 +9,27 @@ import pytest
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.worktrees import Worktree, Worktrees
-from tests.server.files.shelf import Shelf, git, repository
+from tests.server.files.files_host import FilesHost, git, repository
 
 ID = "1234abcd-5555-4666-8777-888888888888"
 
 
 @pytest.fixture
-def trees(shelf: Shelf) -> Worktrees:
-    return Worktrees(str(shelf.root / "bobstay" / "worktrees"), shelf.environment.children)
+def trees(host: FilesHost) -> Worktrees:
+    return Worktrees(str(host.root / "bobstay" / "worktrees"), host.environment.children)
 
 
 @pytest.fixture
-def project(shelf: Shelf) -> Path:
-    return repository(shelf.root / "my project", file="one\ntwo\nthree\n")
+def project(host: FilesHost) -> Path:
+    return repository(host.root / "my project", file="one\ntwo\nthree\n")
 
 
 def code(error: "pytest.ExceptionInfo[ApiError]") -> str:
     return error.value.problem.code
 
 
-def session_in(shelf: Shelf, tree: Worktree) -> OpenSession:
-    return shelf.session(Path(tree.path), worktree=tree.path, branch=tree.branch, base=tree.base, project=tree.project)
+def session_in(host: FilesHost, tree: Worktree) -> OpenSession:
+    return host.session(Path(tree.path), worktree=tree.path, branch=tree.branch, base=tree.base, project=tree.project)
 
 
 async def test_a_work_tree_has_its_own_directory_and_branch(trees: Worktrees, project: Path) -> None:
@@ -47,14 +47,16 @@ async def test_a_work_tree_has_its_own_directory_and_branch(trees: Worktrees, pr
     assert (Path(again.path).name, again.branch) == ("my-project-1234abcd-2", "feature/other")
 
 
-async def test_what_cannot_be_made_says_why_and_leaves_nothing(trees: Worktrees, project: Path, shelf: Shelf) -> None:
+async def test_what_cannot_be_made_says_why_and_leaves_nothing(
+    trees: Worktrees, project: Path, host: FilesHost
+) -> None:
     git(project, "branch", "taken")
     before = git(project, "for-each-ref")
-    empty = shelf.root / "empty"
+    empty = host.root / "empty"
     empty.mkdir()
     git(empty, "init", "--quiet")
     tries: list[tuple[Path, str, str, str]] = [
-        (shelf.work, "", "", "not_supported"),
+        (host.work, "", "", "not_supported"),
         (project, "taken", "", "conflict"),
         (project, "taken/below", "", "conflict"),
         (project, "--force", "", "invalid"),
@@ -73,18 +75,18 @@ async def test_what_cannot_be_made_says_why_and_leaves_nothing(trees: Worktrees,
 
 
 async def test_commit_takes_all_changes_and_says_when_there_are_none(
-    shelf: Shelf, trees: Worktrees, project: Path
+    host: FilesHost, trees: Worktrees, project: Path
 ) -> None:
     tree = await trees.add(str(project), ID)
-    session = session_in(shelf, tree)
+    session = session_in(host, tree)
     top = Path(tree.path)
     (top / "file").write_text("changed\n")
     (top / "new\nname").write_text("x")
     (top / ".gitignore").write_text("*.log\n")
     (top / "noise.log").write_text("")
     url = f"/sessions/{session.id}/worktree"
-    before = (await shelf.get(url)).json
-    reply = await shelf.post(f"{url}/commit", {"message": "--amend\n\nwith ünïcode"})
+    before = (await host.get(url)).json
+    reply = await host.post(f"{url}/commit", {"message": "--amend\n\nwith ünïcode"})
 
     assert set(before["dirty"]) == {"file", "new\nname", ".gitignore"}
     assert reply.status == 200, reply.body
@@ -92,23 +94,23 @@ async def test_commit_takes_all_changes_and_says_when_there_are_none(
     assert git(top, "rev-parse", "HEAD").strip() == reply.json["commit"]
     assert (reply.json["worktree"]["ahead"], reply.json["worktree"]["dirty"]) == (1, [])
     assert git(top, "status", "--porcelain") == ""
-    again = await shelf.post(f"{url}/commit", {"message": "again"})
+    again = await host.post(f"{url}/commit", {"message": "again"})
     assert (again.status, again.code) == (409, "wrong_state")
     for message in ("", " \n", "a\0b", "x" * 70_000):
-        assert (await shelf.post(f"{url}/commit", {"message": message})).status == 422
+        assert (await host.post(f"{url}/commit", {"message": message})).status == 422
 
 
 @pytest.mark.parametrize(("strategy", "parents"), [("merge", 2), ("squash", 1), ("fast_forward", 1)])
 async def test_merging_brings_it_into_the_project(
-    shelf: Shelf, trees: Worktrees, project: Path, strategy: str, parents: int
+    host: FilesHost, trees: Worktrees, project: Path, strategy: str, parents: int
 ) -> None:
     tree = await trees.add(str(project), ID)
-    session = session_in(shelf, tree)
+    session = session_in(host, tree)
     for number in range(2):
         Path(tree.path, f"new{number}").write_text("x\n")
         await trees.commit(tree.path, f"commit {number}")
     (project / "untouched").write_text("somebody's own, not committed\n")
-    reply = await shelf.post(f"/sessions/{session.id}/worktree/merge", {"strategy": strategy})
+    reply = await host.post(f"/sessions/{session.id}/worktree/merge", {"strategy": strategy})
 
     assert reply.status == 200, reply.body
     assert (project / "new1").read_text() == "x\n"
@@ -116,43 +118,43 @@ async def test_merging_brings_it_into_the_project(
     assert len(git(project, "rev-parse", "HEAD^@").split()) == parents
     assert reply.json["worktree"]["merged"]
     assert git(project, "status", "--porcelain") == "?? untouched\n"
-    again = await shelf.post(f"/sessions/{session.id}/worktree/merge", {"strategy": strategy})
+    again = await host.post(f"/sessions/{session.id}/worktree/merge", {"strategy": strategy})
     assert (again.status, again.code) == (409, "wrong_state")
-    gone = await shelf.ask("DELETE", f"/sessions/{session.id}/worktree")
+    gone = await host.ask("DELETE", f"/sessions/{session.id}/worktree")
     assert gone.status == 204
     assert not os.path.exists(tree.path)
     assert tree.branch not in git(project, "branch")
-    assert shelf.registry.view(session.id).config.worktree == ""
-    assert (await shelf.get(f"/sessions/{session.id}/worktree")).code == "not_found"
+    assert host.registry.view(session.id).config.worktree == ""
+    assert (await host.get(f"/sessions/{session.id}/worktree")).code == "not_found"
 
 
-async def test_conflicts_are_seen_before_and_refused_after(shelf: Shelf, trees: Worktrees, project: Path) -> None:
+async def test_conflicts_are_seen_before_and_refused_after(host: FilesHost, trees: Worktrees, project: Path) -> None:
     tree = await trees.add(str(project), ID)
-    session = session_in(shelf, tree)
+    session = session_in(host, tree)
     Path(tree.path, "file").write_text("one\nHERE\nthree\n")
     await trees.commit(tree.path, "here")
     (project / "file").write_text("one\nTHERE\nthree\n")
     git(project, "commit", "--all", "--quiet", "-m", "there")
     before = git(project, "for-each-ref"), (project / "file").read_text()
     url = f"/sessions/{session.id}/worktree"
-    state = (await shelf.get(url)).json
+    state = (await host.get(url)).json
 
     assert (state["ahead"], state["behind"], state["conflicts"]) == (1, 1, ["file"])
     for strategy in ("merge", "squash", "fast_forward"):
-        reply = await shelf.post(f"{url}/merge", {"strategy": strategy})
+        reply = await host.post(f"{url}/merge", {"strategy": strategy})
         assert (reply.status, reply.code) == (409, "conflict")
         assert reply.json["error"]["details"]["conflicts"] == ["file"]
     assert (git(project, "for-each-ref"), (project / "file").read_text()) == before
 
 
-async def test_a_merge_does_not_run_over_somebodys_changes(shelf: Shelf, trees: Worktrees, project: Path) -> None:
+async def test_a_merge_does_not_run_over_somebodys_changes(host: FilesHost, trees: Worktrees, project: Path) -> None:
     tree = await trees.add(str(project), ID)
-    session = session_in(shelf, tree)
+    session = session_in(host, tree)
     Path(tree.path, "file").write_text("theirs\n")
     Path(tree.path, "new").write_text("theirs\n")
     await trees.commit(tree.path, "theirs")
     (project / "new").write_text("mine, not committed\n")
-    reply = await shelf.post(f"/sessions/{session.id}/worktree/merge", {"strategy": "merge"})
+    reply = await host.post(f"/sessions/{session.id}/worktree/merge", {"strategy": "merge"})
 
     assert (reply.status, reply.code) == (409, "conflict")
     assert "new" in reply.json["error"]["message"]
@@ -161,7 +163,7 @@ async def test_a_merge_does_not_run_over_somebodys_changes(shelf: Shelf, trees: 
 
 
 async def test_nothing_is_merged_that_is_not_committed_nor_without_a_branch(
-    shelf: Shelf, trees: Worktrees, project: Path
+    host: FilesHost, trees: Worktrees, project: Path
 ) -> None:
     tree = await trees.add(str(project), ID)
     Path(tree.path, "new").write_text("x")
@@ -173,32 +175,32 @@ async def test_nothing_is_merged_that_is_not_committed_nor_without_a_branch(
         await trees.merge(tree.path, tree.project, "merge")
 
 
-async def test_removing_refuses_to_lose_anything(shelf: Shelf, trees: Worktrees, project: Path) -> None:
+async def test_removing_refuses_to_lose_anything(host: FilesHost, trees: Worktrees, project: Path) -> None:
     """Dirty or not merged: refused; forced, the commits still stay on their branch."""
     tree = await trees.add(str(project), ID)
-    session = session_in(shelf, tree)
+    session = session_in(host, tree)
     url = f"/sessions/{session.id}/worktree"
     Path(tree.path, "new").write_text("x")
-    dirty = await shelf.ask("DELETE", url)
+    dirty = await host.ask("DELETE", url)
     await trees.commit(tree.path, "worth keeping")
-    ahead = await shelf.ask("DELETE", url)
+    ahead = await host.ask("DELETE", url)
     Path(tree.path, "more").write_text("x")
 
     assert (dirty.status, dirty.code) == (409, "wrong_state")
     assert dirty.json["error"]["details"]["dirty"] == ["new"]
     assert (ahead.status, ahead.code) == (409, "wrong_state")
     assert ahead.json["error"]["details"]["ahead"] == 1
-    assert (await shelf.ask("DELETE", url, b"force=true")).status == 204
+    assert (await host.ask("DELETE", url, b"force=true")).status == 204
     assert not os.path.exists(tree.path)
     assert "worth keeping" in git(project, "log", "--format=%s", tree.branch)
     assert "worktrees" not in git(project, "worktree", "list", "--porcelain")
 
 
 async def test_a_work_tree_with_submodules_is_committed_and_removed(
-    shelf: Shelf, trees: Worktrees, project: Path
+    host: FilesHost, trees: Worktrees, project: Path
 ) -> None:
     """Git refuses to remove one of those without being forced; whether it is dirty we know ourselves."""
-    library = repository(shelf.root / "library")
+    library = repository(host.root / "library")
     allow = ("-c", "protocol.file.allow=always")
     git(project, *allow, "submodule", "--quiet", "add", str(library), "library")
     git(project, "commit", "--quiet", "-m", "library")
@@ -237,10 +239,10 @@ async def test_orphans_are_pruned_unless_they_hold_work(trees: Worktrees, projec
 
 @pytest.mark.parametrize("of_project", [True, False])
 async def test_only_work_trees_of_ours_can_be_removed(
-    shelf: Shelf, trees: Worktrees, project: Path, of_project: bool
+    host: FilesHost, trees: Worktrees, project: Path, of_project: bool
 ) -> None:
     """A configuration that names the project itself, or a link in our folder that leads there, removes nothing."""
-    target = project if of_project else shelf.outside
+    target = project if of_project else host.outside
     os.makedirs(trees.folder)
     link = Path(trees.folder, "link")
     link.symlink_to(target)
@@ -251,20 +253,20 @@ async def test_only_work_trees_of_ours_can_be_removed(
     assert target.is_dir()
 
 
-async def test_a_session_without_one_is_told_so(shelf: Shelf) -> None:
-    session = shelf.session()
+async def test_a_session_without_one_is_told_so(host: FilesHost) -> None:
+    session = host.session()
     replies: list[Any] = [
-        await shelf.get(f"/sessions/{session.id}/worktree"),
-        await shelf.post(f"/sessions/{session.id}/worktree/commit", {"message": "x"}),
-        await shelf.post(f"/sessions/{session.id}/worktree/merge", {}),
-        await shelf.ask("DELETE", f"/sessions/{session.id}/worktree"),
+        await host.get(f"/sessions/{session.id}/worktree"),
+        await host.post(f"/sessions/{session.id}/worktree/commit", {"message": "x"}),
+        await host.post(f"/sessions/{session.id}/worktree/merge", {}),
+        await host.ask("DELETE", f"/sessions/{session.id}/worktree"),
     ]
 
     assert [(reply.status, reply.code) for reply in replies] == [(404, "not_found")] * 4
-    assert (await shelf.post(f"/sessions/{session.id}/worktree/merge", {"strategy": "ours"})).status == 422
+    assert (await host.post(f"/sessions/{session.id}/worktree/merge", {"strategy": "ours"})).status == 422
 
 
-async def test_without_a_name_git_knows_nobody_commits(shelf: Shelf, trees: Worktrees, project: Path) -> None:
+async def test_without_a_name_git_knows_nobody_commits(host: FilesHost, trees: Worktrees, project: Path) -> None:
     tree = await trees.add(str(project), ID)
     for name in ("user.name", "user.email"):
         git(project, "config", "--unset", name)

@@ -1,4 +1,4 @@
-"""The end of bypassed permissions follows the clock of the wall, also over a time in which the machine slept."""
+"""The end of bypassed permissions follows the wall clock, also while the machine sleeps."""
 
 import asyncio
 import time
@@ -14,7 +14,7 @@ async def test_a_bypass_ends_by_the_clock_though_timers_stood_still_while_the_ma
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """FM-39"""
-    monkeypatch.setattr(bypass_timer, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(bypass_timer, "CHECK_SECONDS", 0.01)
     over = asyncio.Event()
     timer = BypassTimer(over.set)
     timer.set("bypassPermissions", time.time() + 3600)
@@ -25,7 +25,7 @@ async def test_a_bypass_ends_by_the_clock_though_timers_stood_still_while_the_ma
 
 async def test_a_bypass_does_not_end_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """FM-39"""
-    monkeypatch.setattr(bypass_timer, "LOOK_EVERY", 0.001)
+    monkeypatch.setattr(bypass_timer, "CHECK_SECONDS", 0.001)
     looks = 0
     ended = False
 

@@ -1,4 +1,4 @@
-"""What is changed while a turn is under way holds from the next step on, and is shown as it is (FM-20)."""
+"""Changes during a turn apply from the next step on, and are shown correctly (FM-20)."""
 
 from collections.abc import Awaitable, Callable
 
@@ -31,13 +31,13 @@ async def test_words_that_are_edited_keep_their_place_in_the_queue(model: ModelS
     here, gate = await stage(), Gate()
     view = await here.launch(model.play("wait", Step(blocks=[Say("done")], gate=gate)))
     await gate.reached()
-    for words in ("first", "second"):
-        await here.say(view.id, words)
+    for message_text in ("first", "second"):
+        await here.say(view.id, message_text)
     queued = here.registry.view(view.id).queued
     await session_commands.edit_input(here.console, view.id, queued[0].id, (Text("first, but better"),))
     assert [entry.text for entry in here.registry.view(view.id).queued] == ["first, but better", "second"]
     gate.open()
     await here.until(view.id, lambda view: view.turns == 3 and view.status == "completed")
-    said = [asked.body["messages"][-1]["content"] for asked in model.requests]
-    assert "first, but better" in str(said[1])
-    assert "second" in str(said[2])
+    output = [asked.body["messages"][-1]["content"] for asked in model.requests]
+    assert "first, but better" in str(output[1])
+    assert "second" in str(output[2])

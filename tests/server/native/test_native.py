@@ -1,4 +1,4 @@
-"""Our engine as a worker of the console: statuses, approvals, interrupts, queues, sleep (S000-17..30, S004-9..19)."""
+"""The native worker: statuses, approvals, interrupts, queues, idling (S000-17..30, S004-9..19)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -47,7 +47,7 @@ async def test_a_launched_session_runs_and_completes(model: ModelServer, stage: 
 async def test_a_session_without_words_is_a_draft(stage: Make) -> None:
     here = await stage()
     view = await here.launch("")
-    assert (view.status, here.runner.posts) == ("draft", {})
+    assert (view.status, here.runner.slots) == ("draft", {})
 
 
 async def test_an_approval_is_waited_for_and_given(model: ModelServer, stage: Make) -> None:
@@ -87,7 +87,7 @@ async def test_the_second_answer_gets_the_outcome_of_the_first(model: ModelServe
 async def test_an_answer_nobody_heard_can_be_given_again(trouble: Exception) -> None:
     inbox = Inbox()
     opened = InteractionOpened("one", "permission", ToolCall("c", "Bash", {"command": "touch ran"}))
-    inbox.heard("session", opened)
+    inbox.observe("session", opened)
 
     async def lost(_: str, __: str, ___: Answer) -> None:
         raise trouble
@@ -96,7 +96,7 @@ async def test_an_answer_nobody_heard_can_be_given_again(trouble: Exception) -> 
         await inbox.decide("one", Answer(True), input_hash(opened.call), lost)
     again = asyncio.create_task(inbox.decide("one", Answer(False), input_hash(opened.call)))
     assert not (await inbox.wait("session", opened)).allow
-    inbox.heard("session", InteractionClosed("one", "denied"))
+    inbox.observe("session", InteractionClosed("one", "denied"))
     assert (await again).outcome == "denied"
 
 
@@ -145,11 +145,11 @@ async def test_the_same_message_five_times_is_heard_once(model: ModelServer, sta
     gate = Gate()
     view = await here.launch(model.play("one", Step(blocks=[Say("wait")], gate=gate)))
     await gate.reached()
-    words = UserMessage((Text(model.play("two", Step(blocks=[Say("second")]))),), "ada", "client-1")
-    ids = {await session_commands.message(here.console, view.id, words) for _ in range(5)}
+    text = UserMessage((Text(model.play("two", Step(blocks=[Say("second")]))),), "ada", "client-1")
+    ids = {await session_commands.send_message(here.console, view.id, text) for _ in range(5)}
     gate.open()
     await here.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
-    ids.add(await session_commands.message(here.console, view.id, words))
+    ids.add(await session_commands.send_message(here.console, view.id, text))
     assert len(ids) == 1
     prompts = [event for event in here.events(view.id) if isinstance(event, Prompted) and event.origin == "human"]
     assert len(prompts) == 2
@@ -175,8 +175,8 @@ async def test_a_worker_put_to_sleep_is_woken_by_the_next_message(model: ModelSe
     here = await stage()
     view = await here.launch(model.play("one", Step(blocks=[Say("First.")])))
     await here.until_status(view.id, "completed")
-    await here.runner.rest(view.id)
-    assert here.registry.opened(view.id) is None
+    await here.runner.stop_agent(view.id)
+    assert here.registry.get_open(view.id) is None
     await here.say(view.id, model.play("two", Step(blocks=[Say("Second.")])))
     done = await here.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
     assert [worker.epoch for worker in done.workers] == [2]
@@ -205,7 +205,7 @@ async def test_continuing_makes_a_child_that_remembers(model: ModelServer, stage
     view = await here.launch(model.play("one", Step(blocks=[Say("First.")])))
     await here.until_status(view.id, "completed")
     prompt = model.play("two", Step(blocks=[Say("Second.")]))
-    child = await session_commands.follow_on(here.console, view.id, UserMessage((Text(prompt),), "ada"))
+    child = await session_commands.continue_session(here.console, view.id, UserMessage((Text(prompt),), "ada"))
     assert (child.parent, child.id != view.id) == (view.id, True)
     await here.until_status(child.id, "completed")
     assert "First." in str(model.requests[-1].body["messages"])

@@ -1,4 +1,4 @@
-"""Background commands of our own engine on the console: their end begins a turn, and keeps the agent up (H1-12)."""
+"""Background commands of the native worker: their end starts a turn, and they keep the agent running (H1-12)."""
 
 from collections.abc import Awaitable, Callable
 
@@ -22,10 +22,10 @@ async def test_the_end_of_a_background_command_begins_a_turn(model: ModelServer,
     events = here.events(view.id)
     assert [event.text for event in events if isinstance(event, RunDone)] == ["It runs.", "It ended."]
     ended = next(place for place, event in enumerate(events) if isinstance(event, BackgroundEnded))
-    told = next(
+    reported = next(
         place for place, event in enumerate(events) if isinstance(event, Prompted) and event.why == "background"
     )
-    assert ended < told
+    assert ended < reported
     assert done.queued == ()
     assert done.title == "SCN:bg"
 

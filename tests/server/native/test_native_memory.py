@@ -1,4 +1,4 @@
-"""What a session of our own engine keeps in memory while it waits for its next prompt."""
+"""Memory of an idle session with the native engine."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Runs of the command line are seen in the console, stopped from it, answered in it, and gone on with there."""
+"""Runs of the command line are shown in the console, and can be stopped, answered and continued there."""
 
 import asyncio
 import os
@@ -55,7 +55,7 @@ async def test_a_run_of_the_command_line_is_watched_and_gone_on_with(model: Mode
     await appeared(here, id, "running")
     assert here.registry.view(id).elsewhere
     with pytest.raises(SessionBusy):
-        await session_commands.describe(here.console, id, SessionChanged(title="mine"))
+        await session_commands.change_metadata(here.console, id, SessionChanged(title="mine"))
     gate.open()
     await process.communicate()
     await appeared(here, id, "completed")
@@ -87,12 +87,12 @@ async def test_a_message_to_it_keeps_its_pictures_and_is_heard_once(model: Model
     steps = (Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
     process, id = await command_line(here, model.play("ask", *steps), "--ask", "console")
     await appeared(here, id, "waiting_input")
-    words = UserMessage((Text("look at this"), Image("image/png", PIXEL)), "ada", "mine-1")
-    sent = await asyncio.gather(*(session_commands.message(here.console, id, words, "steer") for _ in range(3)))
+    text = UserMessage((Text("look at this"), Image("image/png", PIXEL)), "ada", "mine-1")
+    sent = await asyncio.gather(*(session_commands.send_message(here.console, id, text, "steer") for _ in range(3)))
     (queued,) = [event for event in here.events(id) if isinstance(event, InputQueued)]
     assert sent == [queued.id] * 3
-    assert (queued.blocks, queued.client_id, queued.how) == (words.blocks, "mine-1", "steer")
-    assert await session_commands.message(here.console, id, words) == queued.id
+    assert (queued.blocks, queued.client_id, queued.how) == (text.blocks, "mine-1", "steer")
+    assert await session_commands.send_message(here.console, id, text) == queued.id
     (entry,) = here.registry.view(id).interactions
     await here.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, here.outside.answer)
     await process.communicate()
@@ -105,10 +105,10 @@ async def test_those_who_want_to_be_reached_at_once_share_one_socket(model: Mode
     environment = here.console.environment
     session = await open_session(Options(cwd=str(here.work)), environment=environment)
     contact = ControlSocket()
-    contact.attend(session)
+    contact.attach(session)
     try:
         await asyncio.gather(*(contact.listen() for _ in range(3)))
-        path = os.path.join(environment.paths.contacts, f"{session.id}.sock")
+        path = os.path.join(environment.paths.control_sockets, f"{session.id}.sock")
         assert bound_to(path) == 1
         closing = asyncio.create_task(contact.listen())
         await contact.close()
@@ -144,7 +144,7 @@ async def test_one_that_was_killed_is_shown_as_interrupted(model: ModelServer, s
     process.kill()
     await process.communicate()
     gate.open()
-    await here.outside.look(id)
+    await here.outside.refresh(id)
     assert here.registry.view(id).status == "interrupted"
     await here.say(id, model.play("two", Step(blocks=[Say("Going on.")])))
     await here.until_status(id, "completed")
@@ -161,7 +161,7 @@ async def test_the_question_of_one_that_was_killed_waits_for_who_goes_on(model: 
     await process.communicate()
     await appeared(here, id, "interrupted")
     assert here.registry.view(id).interactions == ()
-    assert here.inbox.opened(asked.id) is None
+    assert here.inbox.request_of(asked.id) is None
     await here.say(id, model.play("two", Step(blocks=[Say("Going on.")])))
     waiting = await here.until_status(id, "waiting_input")
     await here.answer(waiting, Answer(True, by="ada"))

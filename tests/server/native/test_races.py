@@ -1,4 +1,4 @@
-"""What may happen at the same time to one session: starts, stops, changes; and what must not come of it."""
+"""Concurrent starts, stops and changes of one session have no harmful effects."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ from bobstay.server import session_commands
 from bobstay.server.capacity import Capacity
 from bobstay.server.runner import MOST_FAILURES, Runner
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.workers.native_worker import NativeParts, NativeWorker
+from bobstay.server.workers.native_worker import NativeServices, NativeWorker
 from tests.modelserver.script import Gate, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.stage import Stage
@@ -32,7 +32,7 @@ class SlowWorker(NativeWorker):
 
 def _slow(stage: Stage, ready: asyncio.Event) -> Runner:
     """A runner for `stage` whose agents are up when `ready` is set."""
-    parts = NativeParts(stage.console.environment, stage.inbox, Capacity(8))
+    parts = NativeServices(stage.console.environment, stage.inbox, Capacity(8))
 
     def make(id: str, epoch: int, session: OpenSession) -> NativeWorker:
         worker = SlowWorker(id, epoch, session, parts)
@@ -51,7 +51,7 @@ async def test_a_stop_and_two_wakes_at_once_end_with_one_agent(model: ModelServe
     view = await here.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
     await here.until_status(view.id, "completed")
     ready.clear()
-    stop = asyncio.create_task(runner.rest(view.id))
+    stop = asyncio.create_task(runner.stop_agent(view.id))
     await asyncio.sleep(0)
     first = asyncio.create_task(runner.wake(view.id))
     await stop
@@ -68,7 +68,7 @@ async def test_a_change_while_the_agent_starts_leaves_it_its_log(model: ModelSer
     view = await here.launch("")
     saying = asyncio.create_task(here.say(view.id, model.play("hello", Step(blocks=[Say("Hello.")]))))
     await here.until_status(view.id, "starting")
-    await session_commands.describe(here.console, view.id, SessionChanged(title="named"))
+    await session_commands.change_metadata(here.console, view.id, SessionChanged(title="named"))
     ready.set()
     await saying
     done = await here.until_status(view.id, "completed", "failed")
@@ -100,7 +100,7 @@ async def test_an_interrupt_while_the_agent_starts_is_kept_for_it(model: ModelSe
     await saying
     stopped = await here.until_status(view.id, "interrupted", "completed", "failed")
     assert (stopped.status, len(stopped.queued)) == ("interrupted", 1)
-    assert (model.requests, runner.posts) == ([], {})
+    assert (model.requests, runner.slots) == ([], {})
     await here.say(view.id, model.play("second", Step(blocks=[Say("now")])))
     await here.until_status(view.id, "completed")
 
@@ -158,8 +158,8 @@ async def test_a_long_log_is_read_beside_the_loop_and_once(stage: Make) -> None:
     session = here.registry.open(view.id)
     for number in range(3_000):
         session.log.append(Noted(f"{number} " + "x" * 500))
-    here.registry.shut(view.id)
-    first, second = (asyncio.create_task(here.registry.take(view.id)) for _ in range(2))
+    here.registry.release(view.id)
+    first, second = (asyncio.create_task(here.registry.acquire(view.id)) for _ in range(2))
     turns = 0
     while not first.done():
         turns += 1
@@ -180,10 +180,10 @@ async def test_changes_at_once_of_a_session_nobody_runs_all_get_in(stage: Make) 
     here = await stage()
     view = await here.launch("")
     changes = (SessionChanged(title="a"), SessionChanged(pinned=True), SessionChanged(archived=True), SessionChanged())
-    await asyncio.gather(*(session_commands.describe(here.console, view.id, change) for change in changes))
+    await asyncio.gather(*(session_commands.change_metadata(here.console, view.id, change) for change in changes))
     changed = here.registry.view(view.id)
     assert (changed.title, changed.pinned, changed.archived) == ("a", True, True)
-    assert here.registry.opened(view.id) is None
+    assert here.registry.get_open(view.id) is None
 
 
 async def test_a_session_nobody_runs_is_let_go(model: ModelServer, stage: Make) -> None:
@@ -192,6 +192,6 @@ async def test_a_session_nobody_runs_is_let_go(model: ModelServer, stage: Make) 
     draft = await here.launch("")
     parent = await here.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
     await here.until_status(parent.id, "completed")
-    child = await session_commands.follow_on(here.console, parent.id, session_commands.UserMessage())
-    await here.runner.rest(parent.id)
-    assert [here.registry.opened(id) for id in (draft.id, child.id, parent.id)] == [None, None, None]
+    child = await session_commands.continue_session(here.console, parent.id, session_commands.UserMessage())
+    await here.runner.stop_agent(parent.id)
+    assert [here.registry.get_open(id) for id in (draft.id, child.id, parent.id)] == [None, None, None]

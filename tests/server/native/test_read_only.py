@@ -1,4 +1,4 @@
-"""Workflows that only look, with our own engine: no file changes, whatever was allowed beforehand (S000-43)."""
+"""Read-only workflows with the native engine: no file changes, whatever was allowed before (S000-43)."""
 
 import json
 from collections.abc import AsyncIterator

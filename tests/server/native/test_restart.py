@@ -1,4 +1,4 @@
-"""A server that ends in any way leaves nothing without a way out, and nothing is done twice (FM-10, FM-13, FM-33)."""
+"""After any end of a server every session can be continued, and nothing runs twice (FM-10, FM-13, FM-33)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,7 +11,7 @@ from bobstay.model.event import InteractionClosed, InteractionOpened, RunDone, T
 from bobstay.model.message import Text
 from bobstay.model.session_events import SessionConfig, WorkerExited, WorkerStarted
 from bobstay.server import session_commands
-from bobstay.server.crash_recovery import recover, sweep_up
+from bobstay.server.crash_recovery import end_orphans, recover
 from bobstay.server.errors import ApiError
 from bobstay.server.session_commands import UserMessage
 from bobstay.server.sessions.session_view import SessionView
@@ -32,17 +32,17 @@ async def crash(stage: Stage) -> None:
         task.cancel()
     if tasks:
         await asyncio.wait(tasks)
-    for post in stage.runner.posts.values():
+    for post in stage.runner.slots.values():
         assert isinstance(post.worker, NativeWorker)
         assert post.worker._inner is not None
         await post.worker._inner.close()
-    stage.runner.posts.clear()
+    stage.runner.slots.clear()
 
 
 async def decided(stage: Stage, view: SessionView) -> None:
     """Allow what is asked, as the route does."""
     entry = view.interactions[0]
-    deliver = session_commands.delivery(stage.console, stage.registry.view(view.id))
+    deliver = session_commands.answer_delivery(stage.console, stage.registry.view(view.id))
     await stage.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, deliver)
 
 
@@ -82,7 +82,7 @@ async def test_an_approval_stays_open_while_its_session_cannot_start(model: Mode
             await decided(second, kept)
         assert refused.value.problem.code == "cannot_start"
     assert second.registry.view(view.id).interactions == waiting.interactions
-    assert second.inbox.opened(waiting.interactions[0].id) is not None
+    assert second.inbox.request_of(waiting.interactions[0].id) is not None
     await second.close()
     third = await stage()
     again = await third.until(view.id, lambda view: view.status == "waiting_input" and not view.error)
@@ -97,8 +97,8 @@ async def test_an_answer_is_the_next_try(model: ModelServer, stage: Make) -> Non
     first = await stage()
     inner, away = first.work / "inner", first.work / "away"
     inner.mkdir()
-    words = UserMessage((Text(asking(model)),), "ada")
-    view = await session_commands.launch(first.console, str(inner), SessionConfig(), words)
+    text = UserMessage((Text(asking(model)),), "ada")
+    view = await session_commands.launch(first.console, str(inner), SessionConfig(), text)
     await first.until_status(view.id, "waiting_input")
     await crash(first)
     inner.rename(away)
@@ -120,9 +120,9 @@ async def test_a_kept_approval_can_be_given_up(model: ModelServer, stage: Make) 
     await crash(first)
     second = await stage(key="")
     assert second.registry.view(view.id).status == "waiting_input"
-    (await second.registry.take(view.id)).record(WorkerStarted("old-shell", "terminal", pid=2**22 + 1))
-    await sweep_up(second.console)
-    (await second.registry.take(view.id)).record(WorkerStarted("shell", "terminal"))
+    (await second.registry.acquire(view.id)).record(WorkerStarted("old-shell", "terminal", pid=2**22 + 1))
+    await end_orphans(second.console)
+    (await second.registry.acquire(view.id)).record(WorkerStarted("shell", "terminal"))
     await session_commands.interrupt(second.console, view.id, by="ada")
     given_up = second.registry.view(view.id)
     assert (given_up.status, given_up.interactions, given_up.open_calls) == ("interrupted", (), ())
@@ -211,11 +211,11 @@ async def test_what_was_left_behind_is_noted_without_taking_the_log_from_an_agen
     here = await stage()
     view = await here.launch(model.play("one", Step(blocks=[Say("one")])))
     await here.until_status(view.id, "completed")
-    session = await here.registry.take(view.id)
+    session = await here.registry.acquire(view.id)
     session.record(WorkerStarted("old-terminal", "terminal", pid=2**22 + 1))
     quiet = await here.launch("")
-    (await here.registry.take(quiet.id)).record(WorkerStarted("mute", "process", pid=2**22 + 2, ready=False))
-    await sweep_up(here.console)
+    (await here.registry.acquire(quiet.id)).record(WorkerStarted("mute", "process", pid=2**22 + 2, ready=False))
+    await end_orphans(here.console)
     assert [worker.state for worker in here.registry.view(quiet.id).workers] == ["stopped"]
     exits = [event for event in here.events(view.id) if isinstance(event, WorkerExited)]
     assert [(event.worker, event.why) for event in exits] == [("old-terminal", "lost")]
@@ -257,14 +257,14 @@ async def test_what_lived_in_a_finished_session_of_a_crashed_server_is_not_alive
 ) -> None:
     first = await stage()
     view = await first.launch("")
-    session = await first.registry.take(view.id)
+    session = await first.registry.acquire(view.id)
     session.record(WorkerStarted("left-1", kind, 1))
     await crash(first)
 
     again = await stage()
     (worker,) = again.registry.view(view.id).workers
     assert (worker.id, worker.state) == ("left-1", "stopped")
-    assert again.registry.opened(view.id) is None, "a command line may want it"
+    assert again.registry.get_open(view.id) is None, "a command line may want it"
 
 
 async def test_a_server_that_is_stopped_in_good_order_says_why_its_work_was_interrupted(

@@ -1,4 +1,4 @@
-"""What a session is set to is what it does, at once and after a restart (FM-14, FM-20, FM-31, FM-39)."""
+"""The configuration of a session applies at once and after a restart (FM-14, FM-20, FM-31, FM-39)."""
 
 import asyncio
 import time
@@ -60,7 +60,7 @@ async def test_bypassing_ends_in_the_middle_of_a_turn(
     model: ModelServer, stage: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FM-39: the next call asks."""
-    monkeypatch.setattr(bypass_timer, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(bypass_timer, "CHECK_SECONDS", 0.05)
     here = await stage()
     gate = Gate()
     prompt = model.play(
@@ -145,7 +145,7 @@ async def test_an_agent_that_is_gone_and_should_run_is_started_again(model: Mode
     await here.launch(model.play("first", Step(blocks=[Say("x")], gate=gate)))
     await gate.reached()
     view = await here.launch(model.play("second", Step(blocks=[Say("done")])))
-    post = here.runner.posts[view.id]
+    post = here.runner.slots[view.id]
     assert isinstance(post.worker, NativeWorker)
     assert post.worker._task is not None
     post.worker._task.cancel()
@@ -162,7 +162,7 @@ async def test_an_agent_with_nothing_to_do_is_put_to_sleep(model: ModelServer, s
     here.runner.begin()
     view = await here.launch(model.play("nap", Step(blocks=[Say("done")])))
     await here.until(view.id, lambda view: [worker.state for worker in view.workers] == ["stopped"])
-    assert view.id not in here.runner.posts
+    assert view.id not in here.runner.slots
     assert [event.why for event in here.events(view.id) if isinstance(event, WorkerExited)] == ["asleep"]
 
 

@@ -1,4 +1,4 @@
-"""Things in the state directory that no server of ours would have put there, and settings that changed meanwhile."""
+"""Unexpected files in the state directory, and settings that changed meanwhile."""
 
 import asyncio
 import fcntl
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from bobstay.model.event import SessionStarted
 from bobstay.server import session_commands
 from bobstay.server.errors import ApiError
-from bobstay.server.sessions.abandoned_view import is_written
+from bobstay.server.sessions.abandoned_view import has_writer
 from bobstay.server.sessions.log_move import move
 from bobstay.sessions.log import LogError
 from bobstay.sessions.log_store import LogStore
@@ -54,8 +54,8 @@ async def test_a_pipe_among_the_sessions_holds_up_nobody(model: ModelServer, sta
         assert set(second.registry.views) == {view.id}
         os.mkfifo(folder / "later.jsonl")
         with pytest.raises(OSError, match="not a file"):
-            await second.outside.look("later")
-        assert not is_written(str(folder / "later.jsonl"))
+            await second.outside.refresh("later")
+        assert not has_writer(str(folder / "later.jsonl"))
     assert "later" not in second.registry.views
 
 
@@ -68,11 +68,11 @@ async def test_who_looks_whether_a_log_is_written_keeps_nobody_from_writing_it(s
     fcntl.flock(fd, fcntl.LOCK_SH)
     looking = threading.Timer(0.02, os.close, (fd,))
     looking.start()
-    assert (await here.registry.take(view.id)).view.id == view.id
+    assert (await here.registry.acquire(view.id)).view.id == view.id
     looking.join()
-    assert is_written(path)
-    here.registry.shut(view.id)
-    assert not is_written(path)
+    assert has_writer(path)
+    here.registry.release(view.id)
+    assert not has_writer(path)
 
 
 def test_a_log_is_moved_to_another_file_system_too(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ async def test_a_mode_that_does_not_exist_is_not_stored(model: ModelServer, stag
             await session_commands.configure(here.console, view.id, replace(done.config, permission_mode="anything"))
         assert caught.value.problem.code == "invalid"
         assert here.registry.view(view.id).config.permission_mode == ""
-        await here.runner.rest(view.id)
+        await here.runner.stop_agent(view.id)
 
 
 async def test_bypassing_that_is_over_can_be_asked_for_again(model: ModelServer, stage: Make) -> None:

@@ -1,11 +1,11 @@
-"""The five workflow modes: what they tell the model, and what they take away (S000-37..43)."""
+"""The five workflow modes: their prompts and the tools they deny (S000-37..43)."""
 
 import time
 
 import pytest
 
 from bobstay.model.session_events import SessionConfig
-from bobstay.server.workflows import MODES, denied_tools, may_be_in, permission_mode, system_text
+from bobstay.server.workflows import MODES, allows_mode, denied_tools, permission_mode, system_text
 
 SAID = {
     "research": ("not propose", "path:line", "Glob", "Grep", "Read", "summary"),
@@ -33,7 +33,7 @@ def test_a_mode_tells_the_model_how_to_work(workflow: str) -> None:
     config = SessionConfig(workflow=workflow, append_system_prompt="Be brief.")  # type: ignore[arg-type]  # a literal
     text = system_text(config)
     assert text.startswith("Be brief.")
-    assert all(words in text for words in SAID[workflow]), text
+    assert all(message in text for message in SAID[workflow]), text
 
 
 def test_chat_leaves_the_prompt_as_it_is() -> None:
@@ -48,7 +48,7 @@ def test_a_mode_that_only_looks_takes_writing_away(workflow: str, mode: str) -> 
     config = SessionConfig(workflow=workflow, permission_mode=mode, bypass_until=time.time() + 60)  # type: ignore[arg-type]  # a literal
     assert {"Edit", "Write", "NotebookEdit"} <= set(denied_tools(config))
     assert permission_mode(config) in ("default", "plan")
-    assert not may_be_in(config, mode)
+    assert not allows_mode(config, mode)
 
 
 def test_others_keep_the_mode_they_were_given() -> None:

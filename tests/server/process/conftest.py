@@ -1,4 +1,4 @@
-"""Worlds of process workers that end with their test."""
+"""Fixtures with process workers that end with their test."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

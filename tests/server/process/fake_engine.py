@@ -1,4 +1,4 @@
-"""A small engine that speaks stream-json: what a prompt says is what it does. A real process, for real faults."""
+"""A small stream-json engine whose behaviour is chosen by the prompt. A real process, for real faults."""
 
 import json
 import os
@@ -174,7 +174,7 @@ def noise() -> None:
     done("noise")
 
 
-def stubborn() -> None:
+def unresponsive() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     say("never")
@@ -196,7 +196,7 @@ def hold() -> None:
 
 
 ENDS = {name.__name__: name for name in (crash, crash_silently, signalled, leave, fail, flood, late, unfinished)}
-STAYS = {name.__name__: name for name in (family, stubborn, hold, noise, mutter)}
+STAYS = {name.__name__: name for name in (family, unresponsive, hold, noise, mutter)}
 
 
 def ask(kind: str) -> None:
@@ -279,9 +279,9 @@ def at_once(form: str, prompt: str) -> None:
         whole = {**done, "total_cost_usd": 0.5, "usage": usage, "num_turns": 1}
         content = [{"type": "text", "text": text}]
         message = {"id": "msg_1", "role": "assistant", "model": "fake-1", "content": content, "usage": usage}
-        said = {"type": "assistant", "message": message, "session_id": SESSION, "parent_tool_use_id": None}
-        told = {"type": "system", "subtype": "init", "session_id": SESSION, "model": "fake-1"}
-        raw(json.dumps([told, said, whole] if word == "verbose" else whole))
+        output = {"type": "assistant", "message": message, "session_id": SESSION, "parent_tool_use_id": None}
+        reported = {"type": "system", "subtype": "init", "session_id": SESSION, "model": "fake-1"}
+        raw(json.dumps([reported, output, whole] if word == "verbose" else whole))
     sys.exit(3 if word == "crash" else 0)
 
 

@@ -1,4 +1,4 @@
-"""What an engine asks of people: permission, questions, plans, by the control protocol or by a hook."""
+"""Interactions of an engine: approval requests, questions and plans, by the control protocol or by a hook."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ async def asking(world: World, kind: str = "", **parts: object) -> Case:
     return case
 
 
-async def said(case: Case) -> list[dict[str, object]]:
+async def responses(case: Case) -> list[dict[str, object]]:
     """What the engine was answered."""
     found = json.loads((await case.until(RunDone)).text)
     return [answer["response"] for answer in found]
@@ -32,7 +32,7 @@ async def test_an_allowed_call_runs_with_its_input(world: World) -> None:
     assert (opened.kind, opened.call.id, opened.call.input) == ("permission", "toolu_1", {"command": "make"})
     assert (case.view.status, case.view.activity) == ("waiting_input", "asking")
     await case.answer(opened, Answer(True, by="ada"))
-    assert await said(case) == [{"behavior": "allow", "updatedInput": {"command": "make"}}]
+    assert await responses(case) == [{"behavior": "allow", "updatedInput": {"command": "make"}}]
     (closed,) = case.events(InteractionClosed)
     assert (closed.outcome, closed.by) == ("allowed", "ada")
 
@@ -41,7 +41,7 @@ async def test_an_edited_input_and_a_lasting_rule_are_passed_on(world: World) ->
     case = await asking(world)
     rule = {"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "session"}
     await case.answer(await case.asked(), Answer(True, input={"command": "make -n"}, updates=(rule,)))
-    assert await said(case) == [
+    assert await responses(case) == [
         {"behavior": "allow", "updatedInput": {"command": "make -n"}, "updatedPermissions": [rule]}
     ]
     assert case.events(InteractionClosed)[0].input == {"command": "make -n"}
@@ -50,7 +50,7 @@ async def test_an_edited_input_and_a_lasting_rule_are_passed_on(world: World) ->
 async def test_a_denial_carries_its_reason(world: World) -> None:
     case = await asking(world)
     await case.answer(await case.asked(), Answer(False, "not now", interrupt=True))
-    assert await said(case) == [{"behavior": "deny", "message": "not now", "interrupt": True}]
+    assert await responses(case) == [{"behavior": "deny", "message": "not now", "interrupt": True}]
 
 
 async def test_of_two_equal_calls_each_gets_its_own_answer(world: World) -> None:
@@ -91,7 +91,7 @@ async def test_a_question_the_engine_withdraws_is_cancelled(world: World) -> Non
 
 async def test_a_question_open_when_the_engine_dies_is_cancelled_before_the_turn_ends(world: World) -> None:
     """FM-10"""
-    case = await asking(world, patience=QUICK)
+    case = await asking(world, timeouts=QUICK)
     opened = await case.asked()
     await case.worker.stop("killed")
     kinds = [type(entry.event) for entry in case.entries()]
@@ -107,7 +107,7 @@ async def test_a_question_comes_by_the_hook_and_its_answer_is_the_reason(world: 
     opened = await case.asked()
     assert opened.kind == "question"
     await case.answer(opened, Answer(True, input={**opened.call.input, "answers": {"Which colour?": ["Red", "Blue"]}}))
-    (response,) = await said(case)
+    (response,) = await responses(case)
     assert response["decision"] == "block"
     assert response["reason"] == "The user answered:\nWhich colour?: Red, Blue"
     output = response["hookSpecificOutput"]
@@ -122,16 +122,16 @@ async def test_a_request_nobody_knows_is_answered_with_an_error(world: World) ->
 
 
 async def test_whoever_waits_for_a_person_leaves_his_place_to_others(world: World) -> None:
-    slots = Capacity(1)
-    case = await asking(world, slots=slots)
+    capacity = Capacity(1)
+    case = await asking(world, capacity=capacity)
     opened = await case.asked()
-    other = world.case(slots=slots)
+    other = world.case(capacity=capacity)
     await other.worker.start()
     assert (await other.turn("echo meanwhile")).text == "meanwhile"
     await case.answer(opened, Answer(True))
     await case.until(RunDone)
     await asyncio.gather(case.worker.stop(), other.worker.stop())
-    assert slots.running == 0
+    assert capacity.running == 0
 
 
 async def test_the_permission_mode_is_set_or_the_refusal_is_told(world: World) -> None:

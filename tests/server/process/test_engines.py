@@ -1,4 +1,4 @@
-"""Real engines as workers, end to end: the official command the SDK brings along, and our own in its own process."""
+"""Real engines as workers, end to end: the official command of the SDK, and bobstay in its own process."""
 
 import os
 import subprocess
@@ -171,8 +171,8 @@ async def test_what_is_said_in_a_terminal_of_the_official_command_is_in_both_his
     again.say(f"{texts[2]} go")
     await again.worker.start()
     await again.until(RunDone, 3)
-    said = [event.block.text for event in again.events(BlockDone) if isinstance(event.block, Text)]
-    assert said == ["This is console.", "This is terminal.", "This is again."]
+    messages = [event.block.text for event in again.events(BlockDone) if isinstance(event.block, Text)]
+    assert messages == ["This is console.", "This is terminal.", "This is again."]
     assert [turn.turn for turn in again.events(TurnStarted)] == [1, 2, 3]
     assert [done.ending for done in again.events(RunDone)] == ["completed"] * 3
     assert len(again.events(Prompted)) == 3

@@ -1,4 +1,4 @@
-"""Engines that misbehave: the session goes on, tells what happened, and ends each turn once."""
+"""Engines that misbehave: the session continues, reports the problem, and ends each turn once."""
 
 import asyncio
 import json
@@ -202,7 +202,7 @@ async def test_a_program_that_is_not_there_is_named(world: World) -> None:
 async def test_a_directory_that_is_gone_is_named(world: World) -> None:
     case = world.case()
     Path(case.view.cwd).rmdir()
-    with pytest.raises(WorkerError, match="does not exist any more"):
+    with pytest.raises(WorkerError, match="no longer exists"):
         await case.worker.start()
 
 
@@ -257,12 +257,12 @@ async def test_what_an_engine_says_on_its_error_output_in_a_turn_is_noted_before
     """S003-15: an event of its own, once."""
     case = await started(world)
     case.say("mutter")
-    await until(lambda: case.worker._scribe.errors() == "careful")
+    await until(lambda: case.worker._recorder.errors() == "careful")
     (world.cwd / "heard").touch()
     await case.until(RunDone)
     kinds = [entry.event for entry in case.entries() if isinstance(entry.event, Noted | RunDone)]
     assert [type(event) for event in kinds] == [Noted, RunDone]
-    assert kinds[0] == Noted("The engine said on its error output:\ncareful", "warning")
+    assert kinds[0] == Noted("Error output of the engine:\ncareful", "warning")
     await case.turn("echo again")
     assert len(case.events(Noted)) == 1
 
@@ -272,8 +272,8 @@ async def test_what_an_engine_says_on_its_error_output_after_the_result_is_noted
     case = await started(world)
     await case.turn("murmur")
     await ended(case)
-    noted = [note.text for note in case.events(Noted) if "error output" in note.text]
-    assert noted == ["The engine said on its error output:\nafterwards"]
+    noted = [note.text for note in case.events(Noted) if "Error output" in note.text]
+    assert noted == ["Error output of the engine:\nafterwards"]
 
 
 async def test_an_engine_sees_what_it_needs_and_no_more(tmp_path: Path) -> None:
@@ -298,20 +298,20 @@ async def test_an_engine_sees_what_it_needs_and_no_more(tmp_path: Path) -> None:
 async def test_a_noisy_engine_leaves_others_their_turn(world: World) -> None:
     """Counted in turns of the event loop, not in time."""
     case = await started(world)
-    heard: list[int] = [0]
+    received: list[int] = [0]
     most = 0
-    feed = case.worker._scribe._line
+    feed = case.worker._recorder._line
 
     def counted(line: bytes | TooLong) -> None:
-        heard[0] += 1
+        received[0] += 1
         feed(line)
 
-    case.worker._scribe._line = counted  # type: ignore[method-assign] # looks on, and lets it pass
+    case.worker._recorder._line = counted  # type: ignore[method-assign] # looks on, and lets it pass
     loop, watching = asyncio.get_running_loop(), True
 
     def turn() -> None:
         nonlocal most
-        most, heard[0] = max(most, heard[0]), 0
+        most, received[0] = max(most, received[0]), 0
         if watching:
             loop.call_soon(turn)
 

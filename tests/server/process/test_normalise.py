@@ -1,4 +1,4 @@
-"""Frames of an engine become events, whatever is in them."""
+"""The normaliser converts frames of any content to events."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ from bobstay.model.live_events import (
 from bobstay.model.message import Text, Thinking, ToolCall
 from bobstay.server.workers.process.line_splitter import LineSplitter, TooLong
 from bobstay.server.workers.process.normaliser import Normaliser
-from bobstay.server.workers.process.turn_results import ending_of
+from bobstay.server.workers.process.turn_results import find_ending
 from bobstay.sessions.log_codec import to_json
 
 json_values: st.SearchStrategy[Any] = st.sampled_from(
@@ -108,26 +108,24 @@ frames = st.fixed_dictionaries(
 def test_no_frame_breaks_it_and_calls_come_before_their_results(given_frames: list[dict[str, Any]]) -> None:
     """S000-13, FM-8, FM-9, FM-10, FM-11"""
     normaliser = Normaliser()
-    said = [said for frame in given_frames for said in normaliser.feed(frame)]
+    messages = [messages for frame in given_frames for messages in normaliser.feed(frame)]
     results = sum(frame.get("type") == "result" for frame in given_frames)
-    assert sum(isinstance(entry.event, RunDone) for entry in said) == results
-    said += normaliser.settle()
+    assert sum(isinstance(entry.event, RunDone) for entry in messages) == results
+    messages += normaliser.close_turn()
     assert not normaliser.open_calls
     seen: set[str] = set()
     answered: set[str] = set()
     marked = ""
-    for entry in said:
+    for entry in messages:
         to_json(entry.event)
-        match entry.event:
-            case BlockDone(block=ToolCall(id=id)):
-                seen.add(id)
-            case ToolDone(reply=reply):
-                answered.add(reply.call_id)
-                assert reply.call_id in seen or reply.call_id in marked
-            case Noted(text=text):
-                marked += text
-            case _:
-                continue
+        event = entry.event
+        if isinstance(event, BlockDone) and isinstance(event.block, ToolCall):
+            seen.add(event.block.id)
+        elif isinstance(event, ToolDone):
+            answered.add(event.reply.call_id)
+            assert event.reply.call_id in seen or event.reply.call_id in marked
+        elif isinstance(event, Noted):
+            marked += event.text
     assert seen <= answered, "each call has an answer in the end"
 
 
@@ -155,7 +153,7 @@ def test_lines_are_the_same_however_they_are_cut(texts: list[str], data: st.Data
 
 def events(*given_frames: dict[str, Any], normaliser: Normaliser | None = None) -> list[Any]:
     used = normaliser or Normaliser()
-    return [said.event for frame in given_frames for said in used.feed(frame)]
+    return [messages.event for frame in given_frames for messages in used.feed(frame)]
 
 
 def assistant(*content: dict[str, Any], id: str = "m1", **more: Any) -> dict[str, Any]:
@@ -291,12 +289,12 @@ def test_words_of_a_sub_agent_stand_under_its_call() -> None:
     normaliser = Normaliser()
     normaliser.feed(assistant(call("parent", "Agent", prompt="look")))
     inner = {"parent_tool_use_id": "parent", "agent_id": "a1", "subagent_type": "reviewer"}
-    said = normaliser.feed(results({"type": "text", "text": "look"}, **inner))
-    said += normaliser.feed(assistant(call("child", "Read"), id="m2", **inner))
-    said += normaliser.feed(results(reply("child"), **inner))
-    assert {(entry.parent_call, entry.agent) for entry in said} == {("parent", "reviewer")}
-    assert isinstance(said[0].event, Prompted)
-    assert said[0].event.why == "subagent"
+    messages = normaliser.feed(results({"type": "text", "text": "look"}, **inner))
+    messages += normaliser.feed(assistant(call("child", "Read"), id="m2", **inner))
+    messages += normaliser.feed(results(reply("child"), **inner))
+    assert {(entry.parent_call, entry.agent) for entry in messages} == {("parent", "reviewer")}
+    assert isinstance(messages[0].event, Prompted)
+    assert messages[0].event.why == "subagent"
     assert normaliser.agent("a1") == ("reviewer", "parent")
 
 
@@ -380,7 +378,7 @@ def test_endings() -> None:
     """S000-23, S004-18"""
 
     def ending(interrupting: bool = False, **frame: Any) -> str:
-        return ending_of({"type": "result", **frame}, interrupting=interrupting)
+        return find_ending({"type": "result", **frame}, interrupting=interrupting)
 
     assert ending(subtype="success", is_error=False) == "completed"
     assert ending(subtype="success", is_error=False, terminal_reason="hook_stopped") == "hook_stopped"

@@ -1,4 +1,4 @@
-"""Engines that are started once for each prompt, and what their command line may not become."""
+"""Engines that are started once for each prompt, and the safety of their command line."""
 
 import json
 
@@ -64,7 +64,7 @@ async def test_what_no_command_line_can_hold_fails_the_turn_and_says_so(world: W
 
 async def test_one_that_runs_is_interrupted_by_a_signal(world: World) -> None:
     """S000-25"""
-    case = world.case(config=ONCE, patience=QUICK)
+    case = world.case(config=ONCE, timeouts=QUICK)
     case.say("hold")
     await case.worker.start()
     await case.holds(lambda: bool(case.view.open_calls))
@@ -200,7 +200,7 @@ async def test_an_ephemeral_session_leaves_nothing_to_go_on_with(world: World) -
     assert found[0][found[0].index("--session-id") + 1] != found[1][found[1].index("--session-id") + 1]
     assert case.view.cost == 1.0
     notes = [note.text for note in case.events(Noted)]
-    assert [note for note in notes if "begins anew" in note] == notes[:1]
+    assert [note for note in notes if "starts over" in note] == notes[:1]
 
 
 words = st.text(max_size=20) | st.sampled_from(["--settings={}", "-p", "--", "-", "--model=x"])

@@ -1,4 +1,4 @@
-"""Workflows that only look, with real engines: no file changes, whatever was allowed beforehand (S000-43)."""
+"""Read-only workflows with real engines: no file changes, whatever was allowed before (S000-43)."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Flags of `bobstay serve` and fields of a session that decide how an external engine is run, over the real doors."""
+"""Flags of `bobstay serve` and fields of a session that configure external engines, over the real API."""
 
 import json
 import shlex
@@ -34,10 +34,10 @@ def answered(served: Served, prompt: str, **config: Any) -> Any:
     """The words of the answer to `prompt`, as JSON."""
     id = served.launch(prompt, engine="fake", **config)
     served.until(id, "completed")
-    return json.loads(last_words(served, id))
+    return json.loads(last_message(served, id))
 
 
-def last_words(served: Served, id: str) -> str:
+def last_message(served: Served, id: str) -> str:
     events = served.get(f"/sessions/{id}/events")["events"]
     return next(str(each["event"]["text"]) for each in reversed(events) if each["event"]["type"] == "run_done")
 
@@ -70,7 +70,7 @@ def test_a_question_comes_by_the_hook_where_the_server_is_told_so(served: Served
     assert item["summary"]["kind"] == "question"
     served.decide(item, "answer", answers={"Which colour?": "Blue"})
     served.until(id, "completed")
-    (answer,) = json.loads(last_words(served, id))
+    (answer,) = json.loads(last_message(served, id))
     assert answer["response"]["reason"] == "The user answered:\nWhich colour?: Blue"
 
 
@@ -78,12 +78,12 @@ def test_an_engine_can_be_started_once_for_each_prompt(served: Served) -> None:
     """S000-3, S000-4: all flags first, then the query, which is none."""
     id = served.launch("argv --help me", engine="fake", live=False)
     served.until(id, "completed")
-    flags = json.loads(last_words(served, id))
+    flags = json.loads(last_message(served, id))
     assert flags[-3:] == ["--print", "--", "argv --help me"]
     assert flags[:3] == ["--output-format", "stream-json", "--verbose"]
     served.post(f"/sessions/{id}/messages", {"content": "argv again"})
     assert served.until_turn(id, 2)["workers"][0]["epoch"] == 2
-    assert "--resume" in json.loads(last_words(served, id))
+    assert "--resume" in json.loads(last_message(served, id))
 
 
 def test_the_form_of_an_engines_output_can_be_chosen(served: Served) -> None:
@@ -108,5 +108,5 @@ def test_an_ephemeral_session_is_run_without_a_trace(served: Served) -> None:
 def test_what_makes_no_sense_together_is_refused_with_the_field_to_blame(
     served: Served, config: dict[str, Any], field: str
 ) -> None:
-    status, said, _ = served.raw("POST", "/sessions", {"cwd": str(served.work), "prompt": "x", **config})
-    assert (status, said["error"]["code"], said["error"]["details"]["field"]) == (422, "invalid", field)
+    status, output, _ = served.raw("POST", "/sessions", {"cwd": str(served.work), "prompt": "x", **config})
+    assert (status, output["error"]["code"], output["error"]["details"]["field"]) == (422, "invalid", field)

@@ -1,4 +1,4 @@
-"""However an engine is stopped: the turn ends once, soon, and nothing it started lives on."""
+"""Every way of stopping an engine ends the turn once and soon, and ends everything it started."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from bobstay.model.message import Text
 from bobstay.model.session_events import WorkerExited
 from bobstay.server.capacity import Capacity
 from bobstay.server.sessions.log_reader import LogReader
-from bobstay.server.sessions.orphan_sweep import left_running, sweep
+from bobstay.server.sessions.orphan_sweep import find_orphans, sweep
 from bobstay.server.workers.process.engine_process import ShutdownTimeouts
 from bobstay.server.workers.process.spawner import WorkerFiles
 from bobstay.server.workers.worker import WorkerError
@@ -59,7 +59,7 @@ async def children_up(case: Case) -> None:
 
 async def test_an_interrupt_that_is_ignored_becomes_a_signal(world: World) -> None:
     """S000-19, S000-25, S000-26, FM-10, FM-31"""
-    case = await up(world, "hold", patience=QUICK)
+    case = await up(world, "hold", timeouts=QUICK)
     await case.interrupt()
     done = await case.until(RunDone)
     assert done.ending == "interrupted_tools"
@@ -73,7 +73,7 @@ async def test_an_interrupt_that_is_ignored_becomes_a_signal(world: World) -> No
 
 async def test_stop_during_a_long_command_ends_with_the_first_signal(world: World) -> None:
     """FM-31: what follows a signal that has its effect is not waited for."""
-    case = await up(world, "hold", patience=ShutdownTimeouts(word=0.1, sigint=1000, sigterm=1000))
+    case = await up(world, "hold", timeouts=ShutdownTimeouts(word=0.1, sigint=1000, sigterm=1000))
     async with asyncio.timeout(DEADLINE):
         await case.interrupt()
     assert case.status == "interrupted"
@@ -88,7 +88,7 @@ def test_the_first_signal_has_had_its_time_within_ten_seconds() -> None:
 
 async def test_a_process_deaf_to_signals_is_killed_in_the_end(world: World) -> None:
     """S000-26"""
-    case = await up(world, "stubborn", patience=QUICK)
+    case = await up(world, "unresponsive", timeouts=QUICK)
     await case.interrupt()
     await case.holds(lambda: not case.worker.alive())
     (exited,) = case.events(WorkerExited)
@@ -99,7 +99,7 @@ async def test_a_process_deaf_to_signals_is_killed_in_the_end(world: World) -> N
 
 async def test_force_does_not_wait(world: World) -> None:
     """S000-26"""
-    case = await up(world, "stubborn", patience=ENDLESS)
+    case = await up(world, "unresponsive", timeouts=ENDLESS)
     async with asyncio.timeout(DEADLINE):
         await case.interrupt(force=True)
     assert case.events(WorkerExited)[-1].why == "killed"
@@ -109,7 +109,7 @@ async def test_force_does_not_wait(world: World) -> None:
 @pytest.mark.parametrize("why", ["stopped", "killed"])
 async def test_grandchildren_do_not_outlive_a_stop(world: World, why: str) -> None:
     """FM-29: in the group, in a session of their own, without an environment."""
-    case = await up(world, "family", patience=QUICK)
+    case = await up(world, "family", timeouts=QUICK)
     await children_up(case)
     await case.worker.stop(why)  # type: ignore[arg-type] # one of the three
     assert inhabitants(case.world.cwd) == []
@@ -118,7 +118,7 @@ async def test_grandchildren_do_not_outlive_a_stop(world: World, why: str) -> No
 
 async def test_what_an_engine_leaves_behind_when_it_dies_is_ended_too(world: World) -> None:
     """FM-29"""
-    case = await up(world, "family", patience=QUICK)
+    case = await up(world, "family", timeouts=QUICK)
     await children_up(case)
     os.kill(case.view.workers[0].pid, signal.SIGKILL)
     await case.until(WorkerExited)
@@ -129,7 +129,7 @@ async def test_what_an_engine_leaves_behind_when_it_dies_is_ended_too(world: Wor
 async def test_abort_and_exit_at_once_end_the_turn_once(world: World) -> None:
     """FM-11"""
     for _ in range(3):
-        case = await up(world, "hold", patience=QUICK)
+        case = await up(world, "hold", timeouts=QUICK)
         os.kill(case.view.workers[0].pid, signal.SIGKILL)
         await asyncio.gather(case.interrupt(), case.worker.interrupt(force=True), case.worker.stop())
         assert len(case.events(RunDone)) == 1
@@ -155,20 +155,20 @@ async def test_an_idle_worker_is_put_to_sleep_and_another_takes_up_the_session(w
 
 
 async def test_a_session_waits_its_turn_among_those_that_may_run(world: World) -> None:
-    slots = Capacity(1)
-    first = await up(world, "hold", slots=slots, patience=QUICK)
-    second = world.case(slots=slots, patience=QUICK)
+    capacity = Capacity(1)
+    first = await up(world, "hold", capacity=capacity, timeouts=QUICK)
+    second = world.case(capacity=capacity, timeouts=QUICK)
     await second.worker.start()
     second.say("echo two")
-    assert slots.waiting == 0
+    assert capacity.waiting == 0
     async with asyncio.timeout(DEADLINE):
-        while not slots.waiting:
+        while not capacity.waiting:
             await asyncio.sleep(0.01)
     assert not second.worker.busy
     await first.worker.stop()
     assert (await second.until(RunDone)).text == "two"
     await second.worker.stop()
-    assert slots.running == 0
+    assert capacity.running == 0
 
 
 async def test_configurations_of_mcp_servers_are_private_and_removed(world: World) -> None:
@@ -222,7 +222,7 @@ async def test_engines_end_with_a_server_that_is_killed(tmp_path: Path) -> None:
         for pid in inhabitants(cwd):
             os.kill(pid, signal.SIGKILL)
     entries = list(LogReader(str(tmp_path / "sessions" / f"{session_id}.jsonl")).read())
-    (left,) = left_running(session_id, entries)
+    (left,) = find_orphans(session_id, entries)
     assert left.started.pid
     assert left.started.born
     (swept,) = await sweep([left])
@@ -231,7 +231,7 @@ async def test_engines_end_with_a_server_that_is_killed(tmp_path: Path) -> None:
 
 async def test_an_engine_whose_words_cannot_be_stored_is_ended(world: World) -> None:
     """Nothing happens that is not in the log."""
-    case = await up(world, "hold", patience=QUICK)
+    case = await up(world, "hold", timeouts=QUICK)
     pid = case.view.workers[0].pid
     case.session.log.close()
     case.worker.nudge()

@@ -1,4 +1,4 @@
-"""After a crash: what a worker left running is ended, and nobody else."""
+"""After a crash, orphaned processes of workers are ended, and no others."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ import pytest
 from bobstay.model.event import Envelope
 from bobstay.model.ids import new_id
 from bobstay.model.session_events import WorkerExited, WorkerStarted
-from bobstay.server.sessions.orphan_sweep import MARKER, Orphan, born, left_running, sweep
+from bobstay.server.sessions.orphan_sweep import MARKER, Orphan, find_orphans, start_moment, sweep
 from tests.server.process.world import World
 
 SESSION = "0f0f0f0f-aaaa-4bbb-8ccc-"
@@ -34,7 +34,7 @@ class Nursery:
 
     def left(self, pid: int, moment: str | None = None) -> Orphan:
         return Orphan(
-            self.session, WorkerStarted("agent-1", "process", 2, pid, born(pid) if moment is None else moment)
+            self.session, WorkerStarted("agent-1", "process", 2, pid, start_moment(pid) if moment is None else moment)
         )
 
 
@@ -49,7 +49,7 @@ def nursery() -> Iterator[Nursery]:
 
 
 def lives(pid: int) -> bool:
-    return bool(born(pid))
+    return bool(start_moment(pid))
 
 
 async def test_an_orphan_and_what_it_started_are_ended(nursery: Nursery) -> None:
@@ -114,9 +114,9 @@ def test_a_process_that_cannot_be_looked_at_is_left_alone(nursery: Nursery) -> N
             os._exit(0)
     os.close(writer)
     os.waitpid(prober, 0)
-    said = os.read(reader, 1_000)
+    output = os.read(reader, 1_000)
     os.close(reader)
-    assert said == b"unknown ()"
+    assert output == b"unknown ()"
     assert lives(pid)
 
 
@@ -130,8 +130,8 @@ async def test_the_sweeper_and_its_ancestors_are_spared(nursery: Nursery) -> Non
     script = (
         "import asyncio, os\n"
         "from bobstay.model.session_events import WorkerStarted\n"
-        "from bobstay.server.sessions.orphan_sweep import Left, sweep\n"
-        f"left = Left({nursery.session!r}, WorkerStarted('agent-1', 'process', 1, 0, ''))\n"
+        "from bobstay.server.sessions.orphan_sweep import Orphan, sweep\n"
+        f"left = Orphan({nursery.session!r}, WorkerStarted('agent-1', 'process', 1, 0, ''))\n"
         "print(asyncio.run(sweep([left]))[0].pids)"
     )
     environment = {**os.environ, MARKER: nursery.session}
@@ -165,4 +165,4 @@ def test_what_started_and_did_not_exit_is_left() -> None:
         WorkerExited("b", "terminal", 1),
     ]
     entries = [Envelope(seq, str(seq), "", 0.0, event) for seq, event in enumerate(events, 1)]
-    assert left_running("s", entries) == [Orphan("s", WorkerStarted("a", "process", 2, 12, "z", "known"))]
+    assert find_orphans("s", entries) == [Orphan("s", WorkerStarted("a", "process", 2, 12, "z", "known"))]

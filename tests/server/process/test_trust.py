@@ -1,4 +1,4 @@
-"""What a folder nobody trusts may make an external engine do: nothing. Against the official command itself."""
+"""An untrusted folder cannot make an external engine do anything; tested with the official command itself."""
 
 import json
 import os

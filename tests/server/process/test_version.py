@@ -1,4 +1,4 @@
-"""The version of an external engine: known, shown, and warned of where nobody tested it."""
+"""The version of an external engine is detected and shown, with a warning if it is untested."""
 
 import os
 import shlex
@@ -12,7 +12,7 @@ from bobstay.server.workers.process import engine_version
 from bobstay.server.workers.process.engine_version import EngineVersions, version_warning
 from bobstay.version import PROTOCOL_LEVEL
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import Place
+from tests.server.api.running_console import RunningConsole
 from tests.server.process.world import FAKE, World
 from tests.server.served import orphans
 from tests.wire.program import ORACLE
@@ -28,7 +28,7 @@ def claude(folder: Path, version: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(
-    ("command", "version", "said"),
+    ("command", "version", "output"),
     [
         ("claude", PROTOCOL_LEVEL, ""),
         ("claude", "2.1.0", ""),
@@ -42,11 +42,11 @@ def claude(folder: Path, version: str) -> tuple[str, ...]:
         ("other", "9.9.9", ""),
     ],
 )
-def test_a_version_of_another_series_is_warned_of(command: str, version: str, said: str) -> None:
+def test_a_version_of_another_series_is_warned_of(command: str, version: str, output: str) -> None:
     """S003-39, S002-19"""
     warning = version_warning((command,), version)
-    assert said in warning
-    assert bool(warning) == bool(said)
+    assert output in warning
+    assert bool(warning) == bool(output)
 
 
 @pytest.mark.skipif(not os.path.exists(ORACLE), reason=f"the SDK's wheel brought no program at {ORACLE}")
@@ -63,8 +63,8 @@ async def test_a_page_is_told_the_version_what_to_expect_of_it_and_what_it_takes
     """S002-19, S004-37"""
     monkeypatch.setattr(engine_version, "WAIT", 20.0)  # on a busy machine too
     engines = {"claude": claude(tmp_path, "echo '9.0.1 (Claude Code)'"), "fake": FAKE}
-    async with Place(model, tmp_path, engines=engines) as place:
-        options = {each["name"]: each for each in (await place.get("/api/v1/config")).json["engine_options"]}
+    async with RunningConsole(model, tmp_path, engines=engines) as server:
+        options = {each["name"]: each for each in (await server.get("/api/v1/config")).json["engine_options"]}
     assert (options["claude"]["version"], options["fake"]["version"]) == ("9.0.1", "")
     assert "newer than what this server is tested with" in options["claude"]["warning"]
     assert "version 9.0.1" in options["claude"]["about"]
@@ -100,7 +100,7 @@ async def test_a_program_that_does_not_tell_its_version_holds_up_nobody(
 
 
 @pytest.mark.parametrize(
-    ("said", "version"),
+    ("output", "version"),
     [
         ("echo '2.1.9 (Claude Code)'", "2.1.9"),
         ("echo 3.0.0-beta.1", "3.0.0-beta.1"),
@@ -113,10 +113,10 @@ async def test_a_program_that_does_not_tell_its_version_holds_up_nobody(
     ],
 )
 async def test_a_version_is_found_in_what_a_program_says_and_an_error_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, version: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str, version: str
 ) -> None:
     monkeypatch.setattr(engine_version, "WAIT", 20.0)  # on a busy machine too
     environment = Environment.read({"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
     versions = EngineVersions(environment, str(tmp_path))
-    assert await versions.of(claude(tmp_path, said)) == version
+    assert await versions.of(claude(tmp_path, output)) == version
     await versions.close()

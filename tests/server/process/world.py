@@ -1,4 +1,4 @@
-"""A session with a process worker in it, and ways to wait for what happens there."""
+"""A session with a process worker, and helpers that wait for its events."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ from bobstay.server.sessions.session_view import SessionView, input_hash
 from bobstay.server.streams.hub import Hub
 from bobstay.server.workers.process.engine_process import ShutdownTimeouts
 from bobstay.server.workers.process.process_worker import ProcessWorker
-from bobstay.server.workers.process.spawner import NOTHING, ProcessParts, WorkerFiles
+from bobstay.server.workers.process.spawner import NOTHING, ProcessServices, WorkerFiles
 from bobstay.sessions.log_store import LogStore
 from tests.deadline import DEADLINE
 from tests.modelserver import ModelServer
@@ -43,7 +43,7 @@ class Case:
         world: "World",
         session: OpenSession,
         command: tuple[str, ...],
-        parts: ProcessParts,
+        parts: ProcessServices,
         own: WorkerFiles = NOTHING,
     ) -> None:
         self.world = world
@@ -120,7 +120,7 @@ class World:
         self.cwd.mkdir(exist_ok=True)
         self.inbox = Inbox()
         self.registry = SessionRegistry(LogStore(str(directory / "sessions")), Hub(), NoIndex())
-        self.registry.listeners.append(self._told)
+        self.registry.listeners.append(self._on_entry)
         self.changed = asyncio.Event()
         self.cases: list[Case] = []
         self.environment = Environment.read(_variables(directory / "home", model) | variables)
@@ -137,8 +137,8 @@ class World:
 
     def around(self, session: OpenSession, command: tuple[str, ...] = FAKE, **parts: Any) -> Case:
         own = parts.pop("own", NOTHING)
-        shared = ProcessParts(
-            self.environment, self.inbox, parts.pop("slots", Capacity(8)), str(self.directory / "tmp"), **parts
+        shared = ProcessServices(
+            self.environment, self.inbox, parts.pop("capacity", Capacity(8)), str(self.directory / "tmp"), **parts
         )
         case = Case(self, session, command, shared, own)
         self.cases.append(case)
@@ -148,9 +148,9 @@ class World:
         for case in self.cases:
             await case.worker.stop("killed")
 
-    def _told(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
+    def _on_entry(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
         event: Durable = envelope.event
-        self.inbox.heard(after.id, event)
+        self.inbox.observe(after.id, event)
         changed, self.changed = self.changed, asyncio.Event()
         changed.set()
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bobstay.model.event import BlockDone, Envelope, Noted, Prompted
 from bobstay.model.message import Text
 from bobstay.server.streams.text_cutting import cut_entry, cut_frame
-from tests.server.streams.ground import Ground, tab
+from tests.server.streams.stream_testbed import StreamTestbed, tab
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=80),
@@ -21,15 +21,15 @@ JSON = st.recursive(
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
-    async with Ground(tmp_path) as running:
+async def testbed(tmp_path: Path) -> AsyncIterator[StreamTestbed]:
+    async with StreamTestbed(tmp_path) as running:
         yield running
 
 
-async def test_a_page_gets_how_a_huge_text_begins_and_ends(ground: Ground) -> None:
+async def test_a_page_gets_how_a_huge_text_begins_and_ends(testbed: StreamTestbed) -> None:
     """FM-58."""
-    session = ground.begin()
-    async with tab(ground.url) as page, tab(ground.url) as program:
+    session = testbed.begin()
+    async with tab(testbed.url) as page, tab(testbed.url) as program:
         await page.say("hello", protocol=1, cut=4096)
         await page.follow(f"session:{session.id}")
         await program.follow(f"session:{session.id}")
@@ -40,11 +40,11 @@ async def test_a_page_gets_how_a_huge_text_begins_and_ends(ground: Ground) -> No
         assert len((await program.wait("notice"))["data"]["text"]) == 1_004_096
 
 
-async def test_what_was_before_comes_short_too(ground: Ground) -> None:
-    session = ground.begin()
+async def test_what_was_before_comes_short_too(testbed: StreamTestbed) -> None:
+    session = testbed.begin()
     for _ in range(20):
         session.append(Noted("x" * 1_000_000))
-    async with tab(ground.url) as page:
+    async with tab(testbed.url) as page:
         await page.say("hello", protocol=1, cut=2000)
         await page.follow(f"session:{session.id}")
         notices = [frame for frame in page.frames if frame["type"] == "notice"]
@@ -68,13 +68,13 @@ def test_what_is_short_enough_stays_as_it_is(value: object) -> None:
     assert msgspec.json.decode(cut_frame(msgspec.json.encode(value), 1024)) == value
 
 
-async def test_an_answer_comes_whole_on_the_stream(ground: Ground) -> None:
+async def test_an_answer_comes_whole_on_the_stream(testbed: StreamTestbed) -> None:
     """An answer of 20 KB without its middle reads as another answer; above 200 KB its ends come apart, as data."""
-    session = ground.begin()
+    session = testbed.begin()
     for size in (20_000, 300_000):
         session.append(BlockDone(message_id="m", index=0, block=Text("word " * (size // 5))))
     session.append(Prompted("p", (Text("please " * 3_000),)))
-    async with tab(ground.url) as page:
+    async with tab(testbed.url) as page:
         await page.say("hello", protocol=1, cut=16_384)
         await page.follow(f"session:{session.id}")
         answers = [frame for frame in page.frames if frame["type"] == "part.done"]

@@ -20,28 +20,28 @@ from bobstay.server.sessions.session_registry import fold_file
 from bobstay.server.streams.hub import HubClient
 from bobstay.server.streams.log_history import MOST_FOLDS, PAGE
 from bobstay.server.streams.stream_frames import head_of
-from bobstay.server.streams.subscription import LISTED
+from bobstay.server.streams.subscription import SNAPSHOT_SESSIONS
 from tests.deadline import DEADLINE
-from tests.server.streams.ground import Ground, all_of, fill, publish, tab, turn, until
+from tests.server.streams.stream_testbed import StreamTestbed, all_of, fill, publish, tab, turn, until
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
-    async with Ground(tmp_path) as running:
+async def testbed(tmp_path: Path) -> AsyncIterator[StreamTestbed]:
+    async with StreamTestbed(tmp_path) as running:
         yield running
 
 
 @pytest.mark.parametrize("every", [1, 7, 40])
-async def test_a_connection_lost_at_every_kth_event_loses_no_event(ground: Ground, every: int) -> None:
+async def test_a_connection_lost_at_every_kth_event_loses_no_event(testbed: StreamTestbed, every: int) -> None:
     """FM-1, S003-37, S003-43: byte for byte what a client sees that was never cut off.
 
     FM-11: among them each turn's end exactly once.
     """
     count = 500 if every > 1 else 150
-    session = ground.begin()
+    session = testbed.begin()
     topic = f"session:{session.id}"
-    steady = asyncio.create_task(all_of(ground.url, topic, count))
-    flaky = asyncio.create_task(all_of(ground.url, topic, count, drop_at=every))
+    steady = asyncio.create_task(all_of(testbed.url, topic, count))
+    flaky = asyncio.create_task(all_of(testbed.url, topic, count, drop_at=every))
     number = 0
     while session.seq < count:
         number += 1
@@ -51,20 +51,20 @@ async def test_a_connection_lost_at_every_kth_event_loses_no_event(ground: Groun
             await asyncio.sleep(0.001)
     whole = await steady
     assert await flaky == whole
-    assert await all_of(ground.url, topic, count) == whole
+    assert await all_of(testbed.url, topic, count) == whole
     ends = sum(b'"type":"turn.completed"' in frame for frame in whole)
     assert ends == sum(isinstance(entry.event, type(turn(1)[-1])) for entry in session.read() if entry.seq <= count)
 
 
-async def test_a_hundred_clients_that_attach_while_events_pour_in_see_each_of_them(ground: Ground) -> None:
+async def test_a_hundred_clients_that_attach_while_events_pour_in_see_each_of_them(testbed: StreamTestbed) -> None:
     """FM-2: the step from history to live has no gap and no duplicate."""
-    session = ground.begin()
+    session = testbed.begin()
     fill(session, 400)
     attached = 0
 
     async def attach() -> list[bytes]:
         nonlocal attached
-        async with tab(ground.url) as watcher:
+        async with tab(testbed.url) as watcher:
             await watcher.follow(f"session:{session.id}")
             attached += 1
             await watcher.wait_for(lambda frame: frame["data"].get("text") == "the end")
@@ -81,84 +81,86 @@ async def test_a_hundred_clients_that_attach_while_events_pour_in_see_each_of_th
     assert all(frames == seen[0] for frames in seen)
 
 
-async def test_a_session_another_process_writes_is_followed_without_a_gap(ground: Ground, tmp_path: Path) -> None:
+async def test_a_session_another_process_writes_is_followed_without_a_gap(
+    testbed: StreamTestbed, tmp_path: Path
+) -> None:
     """FM-2, architecture 7 rule 1: what is seen in its log reaches those who follow, those who come meanwhile too."""
-    log = ground.registry.store.create("outside", SessionStarted("/", "1"))
-    outside = ExternalSessions(ground.registry, Inbox(), str(tmp_path))
-    await outside.look("outside")
+    log = testbed.registry.store.create("outside", SessionStarted("/", "1"))
+    outside = ExternalSessions(testbed.registry, Inbox(), str(tmp_path))
+    await outside.refresh("outside")
     count = 20 * OUTSIDE_PAGE
     for number in range(count - 1):
         log.append(Noted(f"entry {number}"))
     log.close()
     early, late = HubClient(most_frames=10**6, most_bytes=10**9), HubClient(most_frames=10**6, most_bytes=10**9)
-    await ground.streams.follow(early, "session:outside")
-    looking = asyncio.create_task(outside.look("outside"))
+    await testbed.streams.subscribe(early, "session:outside")
+    looking = asyncio.create_task(outside.refresh("outside"))
     await until(lambda: early.waiting > 100_000)
-    await ground.streams.follow(late, "session:outside")
+    await testbed.streams.subscribe(late, "session:outside")
     await looking
     for client in (early, late):
         frames: list[bytes] = []
         while client.waiting:
-            frames += await client.take()
+            frames += await client.next_batch()
         seqs = [seq for frame in frames if (seq := head_of(frame).seq)]
         assert seqs == list(range(1, count + 1))
 
 
 @pytest.mark.parametrize("at_once", [False, True])
-async def test_a_session_that_becomes_ours_is_followed_without_a_gap(ground: Ground, *, at_once: bool) -> None:
+async def test_a_session_that_becomes_ours_is_followed_without_a_gap(testbed: StreamTestbed, *, at_once: bool) -> None:
     """FM-2: what another process wrote just before it let go was seen by nobody yet."""
-    log = ground.registry.store.create("outside", SessionStarted("/", "1"))
+    log = testbed.registry.store.create("outside", SessionStarted("/", "1"))
     log.append(Noted("seen"))
-    ground.registry.learn(fold_file(ground.registry.store, "outside"))
+    testbed.registry.update_view(fold_file(testbed.registry.store, "outside"))
     client = HubClient()
-    await ground.streams.follow(client, "session:outside")
+    await testbed.streams.subscribe(client, "session:outside")
     for number in range(5):
         log.append(Noted(f"unseen {number}"))
     log.close()
-    session = ground.registry.open("outside") if at_once else await ground.registry.take("outside")
+    session = testbed.registry.open("outside") if at_once else await testbed.registry.acquire("outside")
     session.append(Noted("ours"))
-    assert [seq for frame in await client.take() if (seq := head_of(frame).seq)] == list(range(1, 9))
+    assert [seq for frame in await client.next_batch() if (seq := head_of(frame).seq)] == list(range(1, 9))
 
 
-async def test_a_client_comes_back_with_its_newest_seq_and_gets_no_more_than_it_missed(ground: Ground) -> None:
+async def test_a_client_comes_back_with_its_newest_seq_and_gets_no_more_than_it_missed(testbed: StreamTestbed) -> None:
     """FM-5: the cursor is the newest entry seen live, not where the page began."""
-    session = ground.begin()
+    session = testbed.begin()
     fill(session, 50)
     topic = f"session:{session.id}"
-    async with tab(ground.url) as first:
+    async with tab(testbed.url) as first:
         await first.follow(topic)
         await publish(session, 1_000, every=20)
         await first.wait_for(lambda frame: frame.get("seq") == session.seq)
         cursor = first.seqs()[-1]
         first.cut()
     await publish(session, 30)
-    async with tab(ground.url) as second:
+    async with tab(testbed.url) as second:
         await second.follow(topic, cursor)
         assert second.seqs() == list(range(cursor + 1, cursor + 31))
 
 
-async def test_whoever_has_it_all_reads_nothing(ground: Ground) -> None:
-    session = ground.begin()
+async def test_whoever_has_it_all_reads_nothing(testbed: StreamTestbed) -> None:
+    session = testbed.begin()
     fill(session, 300)
-    async with tab(ground.url) as watcher:
+    async with tab(testbed.url) as watcher:
         done = await watcher.follow(f"session:{session.id}", 300)
         assert watcher.seqs() == []
         assert done["data"]["seq"] == 300
         assert done["data"]["session"]["id"] == session.id
 
 
-async def test_another_log_under_the_same_name_is_recognised(ground: Ground) -> None:
+async def test_another_log_under_the_same_name_is_recognised(testbed: StreamTestbed) -> None:
     """FM-6, S004-41: an epoch that is not this log's resets; histories are not mixed."""
-    session = ground.begin("same-name")
+    session = testbed.begin("same-name")
     fill(session, 300)
     topic = "session:same-name"
-    async with tab(ground.url) as watcher:
+    async with tab(testbed.url) as watcher:
         before = await watcher.follow(topic)
         path = session.path
-        ground.registry.forget("same-name")
+        testbed.registry.forget("same-name")
         await watcher.wait("session.deleted")
         os.unlink(path)
-        again = ground.begin("same-name")
+        again = testbed.begin("same-name")
         fill(again, 400)
         await watcher.say("subscribe", topic=topic, after=300, epoch=before["data"]["epoch"])
         reset = await watcher.wait("stream.reset")
@@ -168,7 +170,7 @@ async def test_another_log_under_the_same_name_is_recognised(ground: Ground) -> 
         assert watcher.seqs() == list(range(1, 301))
         again.append(Noted("new"))
         assert (await watcher.wait("notice"))["seq"] == 401
-    assert len(set(await all_of(ground.url, topic, 401))) == 401
+    assert len(set(await all_of(testbed.url, topic, 401))) == 401
 
 
 @pytest.mark.parametrize(
@@ -183,12 +185,12 @@ async def test_another_log_under_the_same_name_is_recognised(ground: Ground) -> 
     ],
 )
 async def test_a_cursor_that_means_nothing_here_resets_and_goes_on_from_now(
-    ground: Ground, after: int | str, reason: str
+    testbed: StreamTestbed, after: int | str, reason: str
 ) -> None:
     """S004-29, 5.5 rule 4. FM-19: nothing tells the client to clear what it shows before it has a snapshot."""
-    session = ground.begin()
+    session = testbed.begin()
     fill(session, 300)
-    async with tab(ground.url) as watcher:
+    async with tab(testbed.url) as watcher:
         await watcher.say("subscribe", topic=f"session:{session.id}", after=after)
         reset = await watcher.wait("stream.reset")
         assert (reset["data"]["reason"], reset["data"]["seq"]) == (reason, 300)
@@ -198,30 +200,32 @@ async def test_a_cursor_that_means_nothing_here_resets_and_goes_on_from_now(
         assert watcher.seqs() == [301]
 
 
-async def test_the_id_of_an_entry_is_a_cursor_too(ground: Ground) -> None:
+async def test_the_id_of_an_entry_is_a_cursor_too(testbed: StreamTestbed) -> None:
     """S004-29, S004-27."""
-    session = ground.begin()
+    session = testbed.begin()
     fill(session, 300)
     entry = next(entry for entry in session.read(249))
-    async with tab(ground.url) as watcher:
+    async with tab(testbed.url) as watcher:
         await watcher.follow(f"session:{session.id}", entry.id)
         assert watcher.seqs() == list(range(251, 301))
         assert all(frame["id"] for frame in watcher.durable())
 
 
-async def test_now_is_a_cursor(ground: Ground) -> None:
-    session = ground.begin()
+async def test_now_is_a_cursor(testbed: StreamTestbed) -> None:
+    session = testbed.begin()
     fill(session, 40)
-    async with tab(ground.url) as watcher:
+    async with tab(testbed.url) as watcher:
         await watcher.follow(f"session:{session.id}", "now")
         assert watcher.seqs() == []
 
 
-async def test_a_page_that_wakes_up_asks_again_on_the_same_connection_and_sees_nothing_twice(ground: Ground) -> None:
+async def test_a_page_that_wakes_up_asks_again_on_the_same_connection_and_sees_nothing_twice(
+    testbed: StreamTestbed,
+) -> None:
     """FM-18."""
-    session = ground.begin()
+    session = testbed.begin()
     topic = f"session:{session.id}"
-    async with tab(ground.url) as watcher:
+    async with tab(testbed.url) as watcher:
         await watcher.follow(topic)
         for _ in range(5):
             await publish(session, 3)
@@ -230,12 +234,12 @@ async def test_a_page_that_wakes_up_asks_again_on_the_same_connection_and_sees_n
         assert watcher.seqs() == list(range(1, session.seq + 1))
 
 
-async def test_a_client_that_joins_in_the_middle_of_a_sentence_has_all_of_it(ground: Ground) -> None:
+async def test_a_client_that_joins_in_the_middle_of_a_sentence_has_all_of_it(testbed: StreamTestbed) -> None:
     """5.3: open parts come whole with `stream.synchronized`, then by offset."""
-    session = ground.begin()
+    session = testbed.begin()
     session.show(TextDelta("m", 0, "In the middle "))
     session.show(TextDelta("m", 0, "of a "))
-    async with tab(ground.url) as watcher:
+    async with tab(testbed.url) as watcher:
         done = await watcher.follow(f"session:{session.id}")
         (part,) = done["data"]["parts"]
         session.show(TextDelta("m", 0, "sentence."))
@@ -246,23 +250,23 @@ async def test_a_client_that_joins_in_the_middle_of_a_sentence_has_all_of_it(gro
             text += delta["text"]
 
 
-async def test_closing_a_tab_stops_nothing(ground: Ground) -> None:
+async def test_closing_a_tab_stops_nothing(testbed: StreamTestbed) -> None:
     """FM-15."""
-    session = ground.begin()
+    session = testbed.begin()
     topic = f"session:{session.id}"
-    async with tab(ground.url) as watcher:
+    async with tab(testbed.url) as watcher:
         await watcher.follow(topic)
         watcher.cut()
-        await until(lambda: not ground.hub.clients())
+        await until(lambda: not testbed.hub.clients())
     fill(session, 60)
-    assert len(await all_of(ground.url, topic, 60)) == 60
+    assert len(await all_of(testbed.url, topic, 60)) == 60
 
 
-async def test_history_is_the_same_as_what_was_live_also_from_the_middle(ground: Ground) -> None:
+async def test_history_is_the_same_as_what_was_live_also_from_the_middle(testbed: StreamTestbed) -> None:
     """Frames say which status an entry led to and which mark the context passed: history says the same."""
-    session = ground.begin()
+    session = testbed.begin()
     topic = f"session:{session.id}"
-    async with tab(ground.url) as watcher:
+    async with tab(testbed.url) as watcher:
         await watcher.follow(topic, 2)
         fill(session, 3 * PAGE + 17)
         await watcher.wait_for(lambda frame: frame.get("seq") == session.seq)
@@ -270,30 +274,30 @@ async def test_history_is_the_same_as_what_was_live_also_from_the_middle(ground:
         assert any(b'"status":{"from":"running","to":"completed"}' in raw for raw in live)
         assert any(b'"threshold":"warning"' in raw for raw in live) or session.view.context < 100_000
     for after in (2, 5, PAGE, PAGE + 1, 2 * PAGE + 40, session.seq - 1):
-        async with tab(ground.url) as late:
+        async with tab(testbed.url) as late:
             await late.follow(topic, after)
             found = [raw for raw, frame in zip(late.raw, late.frames, strict=True) if "seq" in frame]
             assert found == live[after - 2 :]
 
 
-async def test_pages_of_history_are_shared_and_what_is_kept_stays_small(ground: Ground) -> None:
-    session = ground.begin()
+async def test_pages_of_history_are_shared_and_what_is_kept_stays_small(testbed: StreamTestbed) -> None:
+    session = testbed.begin()
     fill(session, 2_000)
-    history = ground.streams.history
+    history = testbed.streams.history
     first = await history.page(session.id, 0, 2_000)
     assert (await history.page(session.id, 0, 2_000)) is first
     for after in range(0, 2_000, 7):
         await history.page(session.id, after, 2_000)
     assert len(history._tracks[session.id].folds) <= MOST_FOLDS
-    assert history._shelf_bytes == sum(page.size for page in history._shelf.values()) <= history._most_bytes
+    assert history._cache_bytes == sum(page.size for page in history._cache.values()) <= history._most_bytes
     history.forget(session.id)
-    assert history._shelf_bytes == 0
+    assert history._cache_bytes == 0
 
 
-async def test_a_damaged_log_is_followed_as_far_as_it_can_be_read(ground: Ground) -> None:
-    session = ground.begin()
+async def test_a_damaged_log_is_followed_as_far_as_it_can_be_read(testbed: StreamTestbed) -> None:
+    session = testbed.begin()
     fill(session, 20)
-    ground.registry.shut(session.id)
+    testbed.registry.release(session.id)
     path = Path(session.path)
     lines = path.read_bytes().splitlines(keepends=True)
     lines[9] = b'{"seq":10,"id":"torn\n'
@@ -301,28 +305,28 @@ async def test_a_damaged_log_is_followed_as_far_as_it_can_be_read(ground: Ground
     path.write_bytes(
         b"".join(lines) + b'{"seq":5,"id":"again","parent":"","at":0,"event":{"type":"noted","text":"x"}}\n'
     )
-    async with tab(ground.url) as watcher:
+    async with tab(testbed.url) as watcher:
         await watcher.follow(f"session:{session.id}")
         assert watcher.seqs() == [seq for seq in range(1, 21) if seq != 10]
         assert watcher.durable()[11]["type"] == "raw"
 
 
-async def test_a_log_that_was_cut_off_does_not_keep_a_client_waiting(ground: Ground) -> None:
-    session = ground.begin()
+async def test_a_log_that_was_cut_off_does_not_keep_a_client_waiting(testbed: StreamTestbed) -> None:
+    session = testbed.begin()
     fill(session, 20)
     os.truncate(session.path, 0)
-    async with tab(ground.url) as watcher:
+    async with tab(testbed.url) as watcher:
         done = await watcher.follow(f"session:{session.id}", 5)
         assert done["data"]["seq"] == 20
 
 
-async def test_the_app_topic_shows_sessions_and_questions_then_what_changes(ground: Ground) -> None:
+async def test_the_app_topic_shows_sessions_and_questions_then_what_changes(testbed: StreamTestbed) -> None:
     """S004-30, 5.5: a snapshot, then changes, with nothing between them."""
-    session = ground.begin()
+    session = testbed.begin()
     call = ToolCall("call-1", "Bash", {"command": "ls"})
     session.append(turn(1)[1])
     session.append(InteractionOpened("ask-1", "permission", call))
-    async with tab(ground.url) as watcher:
+    async with tab(testbed.url) as watcher:
         data = (await watcher.follow("app"))["data"]
         assert [view["id"] for view in data["sessions"]] == [session.id]
         assert data["sessions"][0]["status"] == "waiting_input"
@@ -335,9 +339,9 @@ async def test_the_app_topic_shows_sessions_and_questions_then_what_changes(grou
         assert (resolved["id"], resolved["outcome"], resolved["by"]) == ("ask-1", "allowed", "ada")
         session.append(InteractionOpened("ask-2", "question", call))
         assert (await watcher.wait("interaction.opened"))["data"]["interaction"]["id"] == "ask-2"
-        other = ground.begin()
+        other = testbed.begin()
         await watcher.wait_for(lambda frame: frame["data"].get("session", {}).get("id") == other.id)
-        ground.registry.forget(other.id)
+        testbed.registry.forget(other.id)
         assert (await watcher.wait("session.deleted"))["data"]["id"] == other.id
 
 
@@ -346,46 +350,46 @@ def _status(frame: dict[str, Any]) -> str:
     return status
 
 
-async def test_a_busy_session_does_not_flood_those_who_look_at_the_list(ground: Ground) -> None:
-    session = ground.begin()
-    async with tab(ground.url) as watcher:
+async def test_a_busy_session_does_not_flood_those_who_look_at_the_list(testbed: StreamTestbed) -> None:
+    session = testbed.begin()
+    async with tab(testbed.url) as watcher:
         await watcher.follow("app")
         await publish(session, 300)
         await watcher.wait_for(lambda frame: frame["data"].get("session", {}).get("seq") == session.seq)
         assert sum(frame["type"] == "session.changed" for frame in watcher.frames) < 30
 
 
-async def test_the_snapshot_of_the_list_is_bounded_but_lacks_nobody_who_waits(ground: Ground) -> None:
-    asking = ground.begin()
+async def test_the_snapshot_of_the_list_is_bounded_but_lacks_nobody_who_waits(testbed: StreamTestbed) -> None:
+    asking = testbed.begin()
     asking.append(turn(1)[1])
     asking.append(InteractionOpened("ask", "permission", ToolCall("c", "Bash", {})))
-    store = ground.registry.store
-    for _ in range(LISTED + 20):
+    store = testbed.registry.store
+    for _ in range(SNAPSHOT_SESSIONS + 20):
         store.create(new_id(), SessionStarted("/", "1")).close()
-    archived = ground.registry.create("/", SessionConfig())
-    for view in [ground.registry.view(archived.id)] * (LISTED + 30):
+    archived = testbed.registry.create("/", SessionConfig())
+    for view in [testbed.registry.view(archived.id)] * (SNAPSHOT_SESSIONS + 30):
         from msgspec.structs import replace
 
-        ground.registry.learn(replace(view, id=new_id(), updated_at=view.updated_at + 1))
-    async with tab(ground.url) as watcher:
+        testbed.registry.update_view(replace(view, id=new_id(), updated_at=view.updated_at + 1))
+    async with tab(testbed.url) as watcher:
         data = (await watcher.follow("app"))["data"]
-    assert len(data["sessions"]) == LISTED + 1
-    assert data["total"] == LISTED + 32
+    assert len(data["sessions"]) == SNAPSHOT_SESSIONS + 1
+    assert data["total"] == SNAPSHOT_SESSIONS + 32
     assert data["sessions"][-1]["id"] == asking.id
     assert [each["session_id"] for each in data["interactions"]] == [asking.id]
 
 
-async def test_everything_can_be_followed_and_taken_up_where_it_was_left(ground: Ground) -> None:
+async def test_everything_can_be_followed_and_taken_up_where_it_was_left(testbed: StreamTestbed) -> None:
     """S000-51: one stream of the durable events of all sessions."""
-    one, two = ground.begin(), ground.begin()
-    async with tab(ground.url) as watcher:
+    one, two = testbed.begin(), testbed.begin()
+    async with tab(testbed.url) as watcher:
         cursor = (await watcher.follow("*"))["data"]["cursor"]
         one.append(Noted("a"))
         one.show(TextDelta("m", 0, "not stored"))
         two.append(Noted("b"))
         await watcher.wait("notice", session_id=two.id)
     two.append(Noted("c"))
-    async with tab(ground.url) as again:
+    async with tab(testbed.url) as again:
         await again.follow("*", cursor)
         assert [frame["data"]["text"] for frame in again.durable()] == ["a", "b", "c"]
         await again.say("subscribe", topic="*", after="server-0-7")
@@ -394,12 +398,12 @@ async def test_everything_can_be_followed_and_taken_up_where_it_was_left(ground:
         assert (await again.wait("stream.reset"))["data"]["reason"] == "too_old"
 
 
-async def test_many_topics_of_one_tab_come_over_one_connection(ground: Ground) -> None:
+async def test_many_topics_of_one_tab_come_over_one_connection(testbed: StreamTestbed) -> None:
     """FM-16: one connection a tab, however many sessions it shows."""
-    sessions = [ground.begin() for _ in range(20)]
+    sessions = [testbed.begin() for _ in range(20)]
     for session in sessions:
         fill(session, 300)
-    async with tab(ground.url) as watcher:
+    async with tab(testbed.url) as watcher:
         for session in sessions:
             await watcher.say("subscribe", topic=f"session:{session.id}")
         for session in sessions:
@@ -408,4 +412,4 @@ async def test_many_topics_of_one_tab_come_over_one_connection(ground: Ground) -
             )
             mine = [frame["seq"] for frame in watcher.durable() if frame["session_id"] == session.id]
             assert mine == list(range(1, 301))
-            watcher._place = 0
+            watcher._position = 0

@@ -10,7 +10,7 @@ from bobstay.server.streams.recent_events import RecentEvents
 from bobstay.server.streams.socket_protocol import Packer
 from bobstay.server.streams.stream_frames import live
 from tests.deadline import DEADLINE
-from tests.server.streams.ground import until
+from tests.server.streams.stream_testbed import until
 
 
 async def test_a_client_that_does_not_take_is_closed_and_holds_nothing() -> None:
@@ -21,7 +21,7 @@ async def test_a_client_that_does_not_take_is_closed_and_holds_nothing() -> None
     assert client.closed == "slow_consumer"
     assert client.ended.is_set()
     assert client.waiting == 0
-    assert await client.take() == []
+    assert await client.next_batch() == []
 
 
 async def test_bytes_count_too_but_one_large_frame_always_gets_through() -> None:
@@ -37,7 +37,7 @@ async def test_what_waits_together_is_taken_together_up_to_a_limit() -> None:
     client = HubClient()
     for _ in range(5):
         client.offer(b"x" * (BATCH_BYTES // 2))
-    assert [len(await client.take()) for _ in range(3)] == [2, 2, 1]
+    assert [len(await client.next_batch()) for _ in range(3)] == [2, 2, 1]
 
 
 async def test_history_waits_for_room_and_two_who_wait_both_go_on() -> None:
@@ -50,9 +50,9 @@ async def test_history_waits_for_room_and_two_who_wait_both_go_on() -> None:
     waiting.append(asyncio.create_task(client.send(b"cancelled")))
     await asyncio.sleep(0)
     waiting.pop().cancel()
-    assert await client.take() == [b"live"] * 4
+    assert await client.next_batch() == [b"live"] * 4
     await asyncio.wait_for(asyncio.gather(*waiting), DEADLINE)
-    assert await client.take() == [b"history"] * 2
+    assert await client.next_batch() == [b"history"] * 2
 
 
 async def test_closing_frees_whoever_waits_for_room() -> None:
@@ -70,9 +70,9 @@ async def test_only_followers_of_a_topic_get_its_frames() -> None:
     """S003-23: all of that topic, and no other."""
     hub = Hub()
     one, two, other = HubClient(), HubClient(), HubClient()
-    hub.follow("session:a", one)
-    hub.follow("session:a", two)
-    hub.follow("session:b", other)
+    hub.subscribe("session:a", one)
+    hub.subscribe("session:a", two)
+    hub.subscribe("session:b", other)
     hub.publish("session:a", b"x")
     assert one.waiting == two.waiting == 1
     assert other.waiting == 0
@@ -82,10 +82,10 @@ async def test_a_forgotten_client_leaves_nothing_behind() -> None:
     """S003-24."""
     hub = Hub()
     client = HubClient()
-    hub.join(client)
-    hub.follow("session:a", client)
-    hub.forget(client)
-    assert not hub.followed("session:a")
+    hub.add_client(client)
+    hub.subscribe("session:a", client)
+    hub.remove_client(client)
+    assert not hub.is_wanted("session:a")
     assert hub.clients() == set()
     assert not client.topics
 
@@ -95,8 +95,8 @@ async def test_revoking_closes_all_that_came_with_a_token_and_nobody_else() -> N
     hub = Hub()
     mine = HubClient(principal=Principal("ada", frozenset({"read"}), "token-1"))
     yours = HubClient(principal=Principal("bob", frozenset({"read"}), "token-2"))
-    hub.join(mine)
-    hub.join(yours)
+    hub.add_client(mine)
+    hub.add_client(yours)
     assert hub.revoke("token-1") == 1
     assert (mine.closed, yours.closed) == ("revoked", "")
 
@@ -106,8 +106,8 @@ def test_the_ring_of_everything_goes_back_as_far_as_it_says() -> None:
     assert ring.after(0) == []
     frames = [b'{"type":"notice","seq":%d}' % number for number in range(1, 6)]
     for frame in frames:
-        assert ring.add(frame, followed=True)
-    assert not ring.add(live("part.delta", {}), followed=True)
+        assert ring.add(frame, subscribed=True)
+    assert not ring.add(live("part.delta", {}), subscribed=True)
     assert ring.after(5) == []
     assert ring.after(3) == frames[3:]
     assert ring.after(2) == frames[2:]
@@ -119,20 +119,20 @@ def test_the_ring_is_bounded_by_bytes_and_given_up_when_nobody_comes_back() -> N
     ring = RecentEvents(most_bytes=100, linger=0)
     ring.wanted = True
     big = b'{"type":"notice","seq":1,"data":"' + b"x" * 90 + b'"}'
-    ring.add(big, followed=True)
-    ring.add(big, followed=True)
+    ring.add(big, subscribed=True)
+    ring.add(big, subscribed=True)
     assert ring.after(1) == [big]
-    assert not ring.add(big, followed=False)
+    assert not ring.add(big, subscribed=False)
     assert not ring.wanted
     assert ring.after(1) is None
 
 
 async def test_nobody_makes_frames_that_nobody_follows() -> None:
     hub = Hub()
-    assert not hub.followed("session:a")
+    assert not hub.is_wanted("session:a")
     client = HubClient()
-    hub.follow(EVERYTHING, client)
-    assert hub.followed("session:a")
+    hub.subscribe(EVERYTHING, client)
+    assert hub.is_wanted("session:a")
 
 
 def test_frames_are_packed_once_for_all() -> None:
@@ -148,8 +148,8 @@ async def test_those_who_wait_for_an_empty_queue_are_told(count: int) -> None:
     client = HubClient()
     for _ in range(count):
         client.offer(b"x")
-    waiting = asyncio.create_task(client.drained())
+    waiting = asyncio.create_task(client.wait_drained())
     await asyncio.sleep(0)
     assert not waiting.done()
-    await client.take()
+    await client.next_batch()
     await until(waiting.done)

@@ -1,4 +1,4 @@
-"""What is being said right now: whoever joins whenever ends with the same text, at no more than 20 frames a second."""
+"""Live parts: a client that joins at any time ends with the same text, at no more than 20 frames a second."""
 
 import asyncio
 import heapq

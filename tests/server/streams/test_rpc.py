@@ -20,23 +20,23 @@ from bobstay.server.api.endpoint import ApiCall, Endpoint, EndpointAnswer
 from bobstay.server.auth.audit_port import NoAuditLog, Refusals
 from bobstay.server.errors import ApiError
 from bobstay.server.rpc.rpc_bridge import RpcBridge
-from bobstay.server.rpc.rpc_messages import MOST_IN_BATCH, read
+from bobstay.server.rpc.rpc_messages import MOST_IN_BATCH, parse_line
 from bobstay.server.rpc.rpc_server import LONGEST_LINE, MOST_RUNNING, RpcServer, listening_socket
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams import sse_stream
 from tests.deadline import DEADLINE
-from tests.server.streams.ground import Ground, fill, until
+from tests.server.streams.stream_testbed import StreamTestbed, fill, until
 
 
 class PageQuery(msgspec.Struct):
     limit: int = 10
 
 
-class Words(msgspec.Struct):
+class TextBody(msgspec.Struct):
     text: str
 
 
-class Said(msgspec.Struct):
+class EchoedText(msgspec.Struct):
     id: str
     text: str
     by: str
@@ -49,10 +49,10 @@ async def read_session(call: ApiCall) -> SessionView:
     return call.console.registry.view(call.path["id"])
 
 
-async def say_words(call: ApiCall) -> Said:
+async def send_text(call: ApiCall) -> EchoedText:
     """Say something."""
     key = call.request.headers.get("x-key", "")
-    return Said(call.path["id"], call.body.text, call.principal.name, call.query.limit, key)
+    return EchoedText(call.path["id"], call.body.text, call.principal.name, call.query.limit, key)
 
 
 async def make_session(call: ApiCall) -> EndpointAnswer:
@@ -89,7 +89,9 @@ async def wait_here(call: ApiCall) -> str:
 
 ENDPOINTS = (
     Endpoint("GET", "/sessions/{id}", read_session, returns=SessionView, errors=("not_found",)),
-    Endpoint("POST", "/sessions/{id}/words", say_words, body=Words, query=PageQuery, returns=Said, scope="operate"),
+    Endpoint(
+        "POST", "/sessions/{id}/words", send_text, body=TextBody, query=PageQuery, returns=EchoedText, scope="operate"
+    ),
     Endpoint("POST", "/sessions", make_session, returns=dict, status=201),
     Endpoint("POST", "/refused", refuse),
     Endpoint("POST", "/broken", break_down),
@@ -100,31 +102,31 @@ ENDPOINTS = (
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
-    made = Ground(tmp_path)
+async def testbed(tmp_path: Path) -> AsyncIterator[StreamTestbed]:
+    made = StreamTestbed(tmp_path)
     yield made
     made.streams.close()
     for session in made.registry.all_open():
-        made.registry.shut(session.id)
+        made.registry.release(session.id)
 
 
 @pytest.fixture
-async def path(ground: Ground, tmp_path: Path) -> AsyncIterator[str]:
+async def path(testbed: StreamTestbed, tmp_path: Path) -> AsyncIterator[str]:
     found = str(tmp_path / "rpc.sock")
-    server = RpcServer(ground.streams, RpcBridge(ENDPOINTS, _console(ground)), found)
+    server = RpcServer(testbed.streams, RpcBridge(ENDPOINTS, _console(testbed)), found)
     await server.start()
     yield found
     await server.close()
     assert not os.path.exists(found)
 
 
-def _console(ground: Ground) -> Any:
+def _console(testbed: StreamTestbed) -> Any:
     class Console(msgspec.Struct):
         registry: Any
         audit: Any
         refusals: Any
 
-    return Console(ground.registry, NoAuditLog(), Refusals())
+    return Console(testbed.registry, NoAuditLog(), Refusals())
 
 
 class Peer:
@@ -142,24 +144,24 @@ class Peer:
     async def receive(self) -> Any:
         line = await asyncio.wait_for(self._reader.readline(), DEADLINE)
         assert line.endswith(b"\n"), line
-        said = msgspec.json.decode(line)
-        if isinstance(said, dict) and "method" in said:
-            assert "id" not in said
-            self.events.append(said["params"])
-        return said
+        message = msgspec.json.decode(line)
+        if isinstance(message, dict) and "method" in message:
+            assert "id" not in message
+            self.events.append(message["params"])
+        return message
 
     async def reply(self) -> Any:
         while True:
-            said = await self.receive()
-            if isinstance(said, list) or "id" in said:
-                return said
+            message = await self.receive()
+            if isinstance(message, list) or "id" in message:
+                return message
 
     async def call(self, method: str, params: Any = None) -> Any:
         self._id += 1
         await self.send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
-        said = await self.reply()
-        assert said["id"] == self._id
-        return said
+        message = await self.reply()
+        assert message["id"] == self._id
+        return message
 
     async def event(self, kind: str) -> dict[str, Any]:
         while True:
@@ -184,16 +186,16 @@ async def peer(path: str) -> AsyncIterator[Peer]:
         await writer.wait_closed()
 
 
-async def test_an_endpoint_is_called_by_its_place_or_by_its_name(ground: Ground, peer: Peer) -> None:
+async def test_an_endpoint_is_called_by_its_place_or_by_its_name(testbed: StreamTestbed, peer: Peer) -> None:
     """S000-57."""
-    session = ground.begin()
-    by_place = await peer.call(f"GET /sessions/{session.id}")
-    assert by_place["result"]["id"] == session.id
-    assert await peer.call(f"GET /api/v1/sessions/{session.id}") | {"id": 1} == by_place
-    assert (await peer.call("GET /sessions/{id}", {"path": {"id": session.id}}))["result"] == by_place["result"]
-    assert (await peer.call("read_session", {"path": {"id": session.id}}))["result"] == by_place["result"]
-    said = await peer.call("POST /sessions/a%20b/words?limit=3", {"body": {"text": "ü"}, "headers": {"X-Key": "k"}})
-    assert said["result"] == {"id": "a b", "text": "ü", "by": "owner", "limit": 3, "key": "k"}
+    session = testbed.begin()
+    by_path = await peer.call(f"GET /sessions/{session.id}")
+    assert by_path["result"]["id"] == session.id
+    assert await peer.call(f"GET /api/v1/sessions/{session.id}") | {"id": 1} == by_path
+    assert (await peer.call("GET /sessions/{id}", {"path": {"id": session.id}}))["result"] == by_path["result"]
+    assert (await peer.call("read_session", {"path": {"id": session.id}}))["result"] == by_path["result"]
+    message = await peer.call("POST /sessions/a%20b/words?limit=3", {"body": {"text": "ü"}, "headers": {"X-Key": "k"}})
+    assert message["result"] == {"id": "a b", "text": "ü", "by": "owner", "limit": 3, "key": "k"}
     made = await peer.call("make_session", {"body": {"x": 1}})
     assert made["result"] == {"path": "/api/v1/sessions", "raw": '{"x":1}'}
 
@@ -245,10 +247,10 @@ BAD: list[tuple[Any, int]] = [
 async def test_whatever_comes_is_answered_and_the_connection_stays(peer: Peer) -> None:
     for line, code in BAD:
         await peer.send(line)
-        said = await peer.reply()
-        assert said["error"]["code"] == code, (str(line)[:100], said)
-        assert said["id"] == (5 if isinstance(line, dict) else None)
-        assert "Traceback" not in said["error"]["message"]
+        message = await peer.reply()
+        assert message["error"]["code"] == code, (str(line)[:100], message)
+        assert message["id"] == (5 if isinstance(line, dict) else None)
+        assert "Traceback" not in message["error"]["message"]
     assert (await peer.call("ping"))["result"] == "pong"
 
 
@@ -290,9 +292,9 @@ async def test_a_batch_is_answered_as_one_and_notifications_not_at_all(peer: Pee
     assert [(reply["id"], "result" in reply) for reply in replies] == [(1, True), (None, False), (2, False)]
 
 
-async def test_topics_are_followed_with_notifications(ground: Ground, peer: Peer) -> None:
+async def test_topics_are_followed_with_notifications(testbed: StreamTestbed, peer: Peer) -> None:
     """S000-57: subscriptions, with the same frames and cursors as elsewhere."""
-    session = ground.begin()
+    session = testbed.begin()
     fill(session, 300)
     topic = f"session:{session.id}"
     assert (await peer.call("subscribe", {"topic": topic, "after": 250}))["result"] == {"topic": topic}
@@ -302,7 +304,7 @@ async def test_topics_are_followed_with_notifications(ground: Ground, peer: Peer
     assert [event["seq"] for event in peer.events if "seq" in event] == list(range(251, 302))
     assert (await peer.call("unsubscribe", {"topic": topic}))["result"] == {"topic": topic, "followed": True}
     assert (await peer.call("unsubscribe", {"topic": topic}))["result"]["followed"] is False
-    assert not ground.hub.followed(topic)
+    assert not testbed.hub.is_wanted(topic)
     await peer.call("subscribe", {"topic": "session:none"})
     assert (await peer.event("error"))["data"]["code"] == "not_found"
 
@@ -322,27 +324,27 @@ async def test_whoever_shuts_its_side_first_still_gets_its_answers(path: str) ->
     reader, writer = await asyncio.open_unix_connection(path)
     writer.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n' * 50)
     writer.write_eof()
-    said = await asyncio.wait_for(reader.read(), DEADLINE)
-    assert said.count(b'"pong"') == 50
+    message = await asyncio.wait_for(reader.read(), DEADLINE)
+    assert message.count(b'"pong"') == 50
     writer.close()
 
 
-async def test_a_reader_that_stalls_is_closed(ground: Ground, peer: Peer) -> None:
+async def test_a_reader_that_stalls_is_closed(testbed: StreamTestbed, peer: Peer) -> None:
     """FM-3."""
-    session = ground.begin()
+    session = testbed.begin()
     await peer.call("subscribe", {"topic": f"session:{session.id}"})
     await peer.event("stream.synchronized")
-    while ground.hub.clients():
+    while testbed.hub.clients():
         session.append(Noted("x" * 16_000))
         await asyncio.sleep(0)
     assert await peer.ended()
 
 
-async def test_the_socket_is_for_its_owner_only(ground: Ground, path: str, tmp_path: Path) -> None:
+async def test_the_socket_is_for_its_owner_only(testbed: StreamTestbed, path: str, tmp_path: Path) -> None:
     """FM-55."""
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     other = RpcServer(
-        ground.streams, RpcBridge((), _console(ground)), str(tmp_path / "other.sock"), uid=os.geteuid() + 1
+        testbed.streams, RpcBridge((), _console(testbed)), str(tmp_path / "other.sock"), uid=os.geteuid() + 1
     )
     await other.start()
     reader, writer = await asyncio.open_unix_connection(str(tmp_path / "other.sock"))
@@ -353,38 +355,38 @@ async def test_the_socket_is_for_its_owner_only(ground: Ground, path: str, tmp_p
     await other.close()
 
 
-async def test_a_dead_server_s_socket_is_replaced_a_living_one_s_is_not(ground: Ground, tmp_path: Path) -> None:
+async def test_a_dead_server_s_socket_is_replaced_a_living_one_s_is_not(testbed: StreamTestbed, tmp_path: Path) -> None:
     path = str(tmp_path / "again.sock")
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(path)
-    server = RpcServer(ground.streams, RpcBridge((), _console(ground)), path)
+    server = RpcServer(testbed.streams, RpcBridge((), _console(testbed)), path)
     await server.start()
     with pytest.raises(FileExistsError, match="Another server"):
         listening_socket(path)
     await server.close()
     Path(path).write_text("a file")
-    with pytest.raises(FileExistsError, match="no socket"):
+    with pytest.raises(FileExistsError, match="not a socket"):
         listening_socket(path)
     with pytest.raises(OSError, match="too long"):
         listening_socket("/" + "x" * 200)
 
 
-async def test_ending_the_server_ends_its_connections(ground: Ground, tmp_path: Path) -> None:
-    server = RpcServer(ground.streams, RpcBridge((), _console(ground)), str(tmp_path / "end.sock"))
+async def test_ending_the_server_ends_its_connections(testbed: StreamTestbed, tmp_path: Path) -> None:
+    server = RpcServer(testbed.streams, RpcBridge((), _console(testbed)), str(tmp_path / "end.sock"))
     await server.start()
     reader, writer = await asyncio.open_unix_connection(str(tmp_path / "end.sock"))
-    await until(lambda: bool(ground.hub.clients()))
+    await until(lambda: bool(testbed.hub.clients()))
     await server.close()
     await server.close()
     with suppress(ConnectionError):
         await asyncio.wait_for(reader.read(), DEADLINE)
-    assert not ground.hub.clients()
+    assert not testbed.hub.clients()
     writer.close()
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(some.binary(max_size=60) | some.from_regex(rb'\[?\{"id":[0-9a"\[]{0,5},"method":.{0,20}', fullmatch=True))
 def test_any_line_is_read_as_something(line: bytes) -> None:
-    said = read(line.replace(b"\n", b""))
-    if isinstance(said, bytes):
-        assert "error" in msgspec.json.decode(said)
+    message = parse_line(line.replace(b"\n", b""))
+    if isinstance(message, bytes):
+        assert "error" in msgspec.json.decode(message)

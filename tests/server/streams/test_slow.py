@@ -19,14 +19,14 @@ from bobstay.server.streams.hub import MOST_BYTES
 from bobstay.server.streams.socket_protocol import HIGH_WATER
 from bobstay.server.streams.stream_timing import StreamTiming
 from tests.deadline import DEADLINE
-from tests.server.streams.ground import Ground, Tab, all_of, fill, tab, until
+from tests.server.streams.stream_testbed import StreamTestbed, Tab, all_of, fill, tab, until
 
 BIG = "x" * 16_000
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
-    async with Ground(tmp_path) as running:
+async def testbed(tmp_path: Path) -> AsyncIterator[StreamTestbed]:
+    async with StreamTestbed(tmp_path) as running:
         yield running
 
 
@@ -56,11 +56,11 @@ class Stalled:
         answer = b""
         while b"\r\n\r\n" not in answer:
             answer += await asyncio.wait_for(loop.sock_recv(self.socket, 4096), DEADLINE)
-        said = msgspec.json.encode({"type": "subscribe", "topic": topic, "after": "now"})
-        await loop.sock_sendall(self.socket, Frame(Opcode.TEXT, said).serialize(mask=True))
+        frame = msgspec.json.encode({"type": "subscribe", "topic": topic, "after": "now"})
+        await loop.sock_sendall(self.socket, Frame(Opcode.TEXT, frame).serialize(mask=True))
         return self
 
-    async def until(self, words: bytes) -> bytes:
+    async def until(self, text: bytes) -> bytes:
         """Wake up, and read until these words or the end."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
         loop = asyncio.get_running_loop()
@@ -68,7 +68,7 @@ class Stalled:
         with suppress(ConnectionError):
             while piece := await asyncio.wait_for(loop.sock_recv(self.socket, 1 << 20), DEADLINE):
                 found += piece
-                if words in found[-len(piece) - 1000 :]:
+                if text in found[-len(piece) - 1000 :]:
                     break
         return bytes(found)
 
@@ -76,63 +76,63 @@ class Stalled:
         self.socket.close()
 
 
-async def pour(ground: Ground, session: OpenSession, megabytes: float) -> int:
+async def pour(testbed: StreamTestbed, session: OpenSession, megabytes: float) -> int:
     """Publish much more than anybody may keep for a client; returns the most that was kept for any."""
     most = 0
     for _ in range(int(megabytes * 1_000_000 / len(BIG))):
         session.append(Noted(BIG))
-        most = max(most, *(client.waiting for client in ground.hub.clients()), 0)
+        most = max(most, *(client.waiting for client in testbed.hub.clients()), 0)
         await asyncio.sleep(0)
     return most
 
 
-async def test_a_stalled_reader_is_closed_with_a_code_and_others_do_not_notice(ground: Ground) -> None:
+async def test_a_stalled_reader_is_closed_with_a_code_and_others_do_not_notice(testbed: StreamTestbed) -> None:
     """FM-3, S003-42: bounded memory, code 4008 `slow_consumer`, and all events by the cursor afterwards."""
-    session = ground.begin()
+    session = testbed.begin()
     topic = f"session:{session.id}"
-    stalled = await Stalled(ground.port).start(topic)
-    await until(lambda: ground.hub.followed(topic))
-    async with tab(ground.url) as watcher:
+    stalled = await Stalled(testbed.port).start(topic)
+    await until(lambda: testbed.hub.is_wanted(topic))
+    async with tab(testbed.url) as watcher:
         await watcher.follow(topic)
         reading = asyncio.create_task(watcher.wait_for(lambda frame: frame["data"].get("text") == "the end"))
-        most = await pour(ground, session, 8)
+        most = await pour(testbed, session, 8)
         assert most <= MOST_BYTES + 2 * len(BIG)
-        await until(lambda: len(ground.hub.clients()) == 1)
+        await until(lambda: len(testbed.hub.clients()) == 1)
         session.append(Noted("the end"))
         await reading
         assert watcher.seqs() == list(range(1, session.seq + 1))
     end = (await stalled.until(b"slow_consumer"))[-17:]
     assert end == Frame(Opcode.CLOSE, (4008).to_bytes(2, "big") + b"slow_consumer").serialize(mask=False)
     stalled.close()
-    assert len(await all_of(ground.url, topic, session.seq)) == session.seq
+    assert len(await all_of(testbed.url, topic, session.seq)) == session.seq
 
 
-async def test_a_reader_that_never_wakes_up_leaves_nothing_behind(ground: Ground) -> None:
+async def test_a_reader_that_never_wakes_up_leaves_nothing_behind(testbed: StreamTestbed) -> None:
     """FM-3: a polite close would wait for it for ever; the connection is cut."""
-    session = ground.begin()
+    session = testbed.begin()
     topic = f"session:{session.id}"
-    stalled = [await Stalled(ground.port).start(topic) for _ in range(10)]
-    await until(lambda: len(ground.hub.clients()) == 10)
-    await pour(ground, session, 6)
-    await until(lambda: not ground.hub.clients())
-    connections = ground.server.server_state.connections
+    stalled = [await Stalled(testbed.port).start(topic) for _ in range(10)]
+    await until(lambda: len(testbed.hub.clients()) == 10)
+    await pour(testbed, session, 6)
+    await until(lambda: not testbed.hub.clients())
+    connections = testbed.server.server_state.connections
     assert sum(connection.transport.get_write_buffer_size() for connection in connections) <= 10 * 5 * HIGH_WATER
     await until(lambda: not connections)
     for client in stalled:
         client.close()
 
 
-async def test_a_stall_during_history_keeps_one_page_and_no_more(ground: Ground) -> None:
+async def test_a_stall_during_history_keeps_one_page_and_no_more(testbed: StreamTestbed) -> None:
     """Reading history waits for the client; the log is the buffer (S003-Q1)."""
-    session = ground.begin()
+    session = testbed.begin()
     for _ in range(600):
         session.append(Noted(BIG))
     topic = f"session:{session.id}"
-    stalled = await Stalled(ground.port).start("app")
-    said = msgspec.json.encode({"type": "subscribe", "topic": topic, "after": 0})
-    await asyncio.get_running_loop().sock_sendall(stalled.socket, Frame(Opcode.TEXT, said).serialize(mask=True))
-    await until(lambda: any(client.crowded for client in ground.hub.clients()))
-    (client,) = ground.hub.clients()
+    stalled = await Stalled(testbed.port).start("app")
+    frame = msgspec.json.encode({"type": "subscribe", "topic": topic, "after": 0})
+    await asyncio.get_running_loop().sock_sendall(stalled.socket, Frame(Opcode.TEXT, frame).serialize(mask=True))
+    await until(lambda: any(client.crowded for client in testbed.hub.clients()))
+    (client,) = testbed.hub.clients()
     assert client.waiting < MOST_BYTES // 4 + 3 * len(BIG)
     assert topic not in client.topics
     read = await stalled.until(b'"stream.synchronized","data":{"topic":"session:')
@@ -181,8 +181,8 @@ class Relay:
 
 async def test_both_ends_notice_a_connection_that_is_cut_without_a_word(tmp_path: Path) -> None:
     """FM-4: heartbeats are frames, so silence is seen; the client comes back and has missed nothing."""
-    async with Ground(tmp_path, heartbeat=0.2) as ground, Relay(ground.port) as relay:
-        session = ground.begin()
+    async with StreamTestbed(tmp_path, heartbeat=0.2) as testbed, Relay(testbed.port) as relay:
+        session = testbed.begin()
         fill(session, 20)
         topic = f"session:{session.id}"
         async with tab(f"ws://127.0.0.1:{relay.port}/api/v1/ws") as watcher:
@@ -195,9 +195,9 @@ async def test_both_ends_notice_a_connection_that_is_cut_without_a_word(tmp_path
             with pytest.raises(TimeoutError):
                 await _listen(watcher, silence)
             cursor = watcher.seqs()[-1]
-            await until(lambda: not ground.hub.clients())  # the server noticed by itself
+            await until(lambda: not testbed.hub.clients())  # the server noticed by itself
             watcher.cut()
-        async with tab(ground.url) as again:
+        async with tab(testbed.url) as again:
             await again.follow(topic, cursor)
             assert watcher.seqs() + again.seqs() == list(range(1, 31))
 
@@ -222,31 +222,31 @@ def test_waits_between_tries_are_those_that_were_agreed() -> None:
     assert (timing.retry_calm, timing.connect, timing.heartbeat) == (30.0, 10.0, 15.0)
 
 
-async def test_a_handshake_that_never_ends_holds_nobody_up(ground: Ground) -> None:
+async def test_a_handshake_that_never_ends_holds_nobody_up(testbed: StreamTestbed) -> None:
     """FM-17: a second socket never waits for a first."""
     hanging = socket.socket()
     hanging.setblocking(False)
     loop = asyncio.get_running_loop()
-    await loop.sock_connect(hanging, ("127.0.0.1", ground.port))
+    await loop.sock_connect(hanging, ("127.0.0.1", testbed.port))
     await loop.sock_sendall(hanging, b"GET /api/v1/ws HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: webso")
-    async with tab(ground.url) as watcher:
+    async with tab(testbed.url) as watcher:
         await watcher.follow("app")
     hanging.close()
 
 
 @pytest.mark.parametrize("stall", [False, True])
-async def test_the_end_of_the_server_is_told_and_nobody_holds_it_up(ground: Ground, *, stall: bool) -> None:
+async def test_the_end_of_the_server_is_told_and_nobody_holds_it_up(testbed: StreamTestbed, *, stall: bool) -> None:
     """Code 4012 `shutdown`; a reader that stalls does not keep the server alive."""
-    session = ground.begin()
+    session = testbed.begin()
     topic = f"session:{session.id}"
-    stalled = await Stalled(ground.port).start(topic) if stall else None
-    async with tab(ground.url) as watcher:
+    stalled = await Stalled(testbed.port).start(topic) if stall else None
+    async with tab(testbed.url) as watcher:
         await watcher.follow(topic)
         if stalled is not None:
-            await until(lambda: len(ground.hub.clients()) == 2)
-            await pour(ground, session, 2)
+            await until(lambda: len(testbed.hub.clients()) == 2)
+            await pour(testbed, session, 2)
         reading = asyncio.create_task(_closed(watcher.connection.recv))
-        await asyncio.wait_for(ground.stop(), 5)
+        await asyncio.wait_for(testbed.stop(), 5)
         closed = await reading
         assert closed.rcvd is not None
         assert (closed.rcvd.code, closed.rcvd.reason) == (4012, "shutdown")

@@ -1,4 +1,4 @@
-"""A terminal with somebody before it: real shells, real pseudo-terminals, and a list for a log."""
+"""A terminal with a user: real shells, real pseudo-terminals, and a list as its log."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bobstay.model.event import Durable
-from bobstay.server.workers.scrollback import ScrollbackFollower, TerminalExited, TerminalOutput
+from bobstay.server.workers.scrollback import ScrollbackSubscriber, TerminalExited, TerminalOutput
 from bobstay.server.workers.terminal_worker import TerminalWorker
 from tests.deadline import DEADLINE
 
@@ -30,13 +30,13 @@ class Desk:
         )
 
     def read(self) -> "Reading":
-        return Reading(self.terminal.follow())
+        return Reading(self.terminal.subscribe())
 
 
 class Reading:
     """Follows a terminal and knows all it said."""
 
-    def __init__(self, follower: ScrollbackFollower) -> None:
+    def __init__(self, follower: ScrollbackSubscriber) -> None:
         self.follower = follower
         self.text = b""
         self.others: list[Any] = []
@@ -46,7 +46,7 @@ class Reading:
         wanted = condition if callable(condition) else lambda text: condition in text
         async with asyncio.timeout(DEADLINE):
             while not wanted(self.text):
-                piece = await self.follower.take()
+                piece = await self.follower.next_piece()
                 if isinstance(piece, TerminalOutput):
                     self.text += piece.data
                 else:
@@ -56,7 +56,7 @@ class Reading:
     async def end(self) -> TerminalExited:
         async with asyncio.timeout(DEADLINE):
             while True:
-                piece = await self.follower.take()
+                piece = await self.follower.next_piece()
                 if isinstance(piece, TerminalExited):
                     return piece
                 if isinstance(piece, TerminalOutput):

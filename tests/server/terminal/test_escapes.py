@@ -1,4 +1,4 @@
-"""What a program in a terminal may do to whoever watches: little, however its output is cut into pieces (FM-52)."""
+"""Escape sequences cannot harm the person who watches a terminal, however output is cut into pieces (FM-52)."""
 
 import re
 
@@ -41,13 +41,13 @@ def commands(data: bytes) -> list[bytes]:
 @pytest.mark.parametrize("number", ["52", "052", "0", "2", "9", "777", "1337", "50"])
 def test_the_clipboard_titles_and_notices_are_out_of_reach(number: str, end: bytes) -> None:
     """FM-52: OSC 52 and its like never reach the client."""
-    said = b"before\x1b]" + number.encode() + b";c;aGVsbG8=" + end + b"after"
+    output = b"before\x1b]" + number.encode() + b";c;aGVsbG8=" + end + b"after"
 
-    assert through(said).replace(b"\x1b\\", b"") == b"beforeafter"
+    assert through(output).replace(b"\x1b\\", b"") == b"beforeafter"
 
 
 @pytest.mark.parametrize(
-    "said",
+    "output",
     [
         b"\x1b\x00]52;c;aGk=\x07",
         b"\x1b\n]52;c;aGk=\x07",
@@ -58,9 +58,9 @@ def test_the_clipboard_titles_and_notices_are_out_of_reach(number: str, end: byt
         b"\x1b]52;c;aGk=",
     ],
 )
-def test_a_clipboard_command_in_disguise_does_not_get_through(said: bytes) -> None:
+def test_a_clipboard_command_in_disguise_does_not_get_through(output: bytes) -> None:
     """FM-52: terminals skip controls inside a command and know an eight-bit spelling of it."""
-    assert not [command for command in commands(through(said)) if command.startswith(b"52")]
+    assert not [command for command in commands(through(output)) if command.startswith(b"52")]
 
 
 def test_links_lead_to_web_addresses_only() -> None:
@@ -83,9 +83,9 @@ def test_a_link_that_never_ends_is_not_kept_in_memory() -> None:
 
 
 def test_colours_places_and_prompts_pass_unchanged() -> None:
-    said = b"\x1b]11;?\x1b\\\x1b]133;A\x07\x1b[31mred\x1b[0m \xc3\xa4\xc2\xa0\x1b]7;file://host/tmp\x07"
+    output = b"\x1b]11;?\x1b\\\x1b]133;A\x07\x1b[31mred\x1b[0m \xc3\xa4\xc2\xa0\x1b]7;file://host/tmp\x07"
 
-    assert through(said) == said
+    assert through(output) == output
 
 
 _PIECES = st.sampled_from(
@@ -126,8 +126,8 @@ def test_however_output_is_cut_the_same_comes_through(pieces: list[bytes]) -> No
 )
 def test_no_output_makes_a_terminal_obey_a_forbidden_command(letters: list[bytes], step: int) -> None:
     """FM-52, whatever the bytes and wherever they are cut."""
-    said = b"".join(letters)
-    shown = through(*(said[place : place + step] for place in range(0, len(said), step)), b"\x18")
+    output = b"".join(letters)
+    shown = through(*(output[place : place + step] for place in range(0, len(output), step)), b"\x18")
 
     for command in commands(shown):
         number = command.partition(b";")[0]

@@ -1,4 +1,4 @@
-"""Followers of a terminal's output: nothing lost where it is kept, nothing kept beyond its bounds."""
+"""Subscribers of a terminal's output: nothing kept is lost, and memory is bounded."""
 
 import asyncio
 
@@ -9,20 +9,20 @@ from bobstay.server.workers.scrollback import (
     MOST,
     TAIL,
     Scrollback,
-    ScrollbackFollower,
     ScrollbackReset,
+    ScrollbackSubscriber,
     TerminalExited,
     TerminalOutput,
 )
 
 
-async def taken(follower: ScrollbackFollower) -> list[TerminalOutput | ScrollbackReset | TerminalExited]:
+async def taken(follower: ScrollbackSubscriber) -> list[TerminalOutput | ScrollbackReset | TerminalExited]:
     """All that can be had without waiting."""
     found: list[TerminalOutput | ScrollbackReset | TerminalExited] = []
     while True:
         try:
             async with asyncio.timeout(0.01):
-                found.append(await follower.take())
+                found.append(await follower.next_piece())
         except TimeoutError:
             return found
 
@@ -30,15 +30,15 @@ async def taken(follower: ScrollbackFollower) -> list[TerminalOutput | Scrollbac
 async def test_a_client_goes_on_at_its_offset_without_loss() -> None:
     scrollback = Scrollback(epoch=3)
     scrollback.add(b"one two")
-    first = scrollback.follow()
-    piece = await first.take()
+    first = scrollback.subscribe()
+    piece = await first.next_piece()
     assert isinstance(piece, TerminalOutput)
     first.close()
     scrollback.add(b" three")
 
-    again = scrollback.follow(3, piece.offset + len(piece.data))
+    again = scrollback.subscribe(3, piece.offset + len(piece.data))
 
-    assert await again.take() == TerminalOutput(7, b" three")
+    assert await again.next_piece() == TerminalOutput(7, b" three")
 
 
 async def test_an_old_epoch_gets_a_reset_and_no_mixed_history() -> None:
@@ -48,7 +48,7 @@ async def test_an_old_epoch_gets_a_reset_and_no_mixed_history() -> None:
     scrollback.renew(2)
     scrollback.add(b"second")
 
-    follower = scrollback.follow(1, 5)
+    follower = scrollback.subscribe(1, 5)
 
     assert await taken(follower) == [ScrollbackReset(2, 0, "restarted"), TerminalOutput(0, b"second")]
 
@@ -57,7 +57,7 @@ async def test_a_restart_under_a_client_resets_it() -> None:
     """FM-6."""
     scrollback = Scrollback(epoch=1)
     scrollback.add(b"first life")
-    follower = scrollback.follow()
+    follower = scrollback.subscribe()
     await taken(follower)
 
     scrollback.renew(2)
@@ -70,13 +70,16 @@ async def test_a_future_offset_is_not_believed() -> None:
     scrollback = Scrollback()
     scrollback.add(b"abc")
 
-    assert await taken(scrollback.follow(1, 4)) == [ScrollbackReset(1, 0, "unknown_offset"), TerminalOutput(0, b"abc")]
+    assert await taken(scrollback.subscribe(1, 4)) == [
+        ScrollbackReset(1, 0, "unknown_offset"),
+        TerminalOutput(0, b"abc"),
+    ]
 
 
 async def test_whoever_falls_behind_goes_on_at_the_newest_screen() -> None:
     """A slow client costs no memory: it skips ahead, to the beginning of a line."""
     scrollback = Scrollback()
-    follower = scrollback.follow()
+    follower = scrollback.subscribe()
     line = b"x" * 99 + b"\n"
     for _ in range(3 * MOST // len(line)):
         scrollback.add(line)
@@ -95,7 +98,7 @@ async def test_whoever_falls_behind_goes_on_at_the_newest_screen() -> None:
 
 async def test_a_client_that_acknowledges_is_sent_no_more_than_a_window_ahead() -> None:
     scrollback = Scrollback(most=4 * MOST)
-    follower = scrollback.follow()
+    follower = scrollback.subscribe()
     follower.ack(1, 0)
     scrollback.add(b"x" * (3 * MOST))
 
@@ -112,18 +115,20 @@ async def test_the_end_is_told_once_and_after_all_output() -> None:
     ended = TerminalExited(1, 0)
     scrollback.finish(ended)
 
-    assert await taken(scrollback.follow()) == [TerminalOutput(0, b"bye"), ended]
+    assert await taken(scrollback.subscribe()) == [TerminalOutput(0, b"bye"), ended]
 
 
 @given(st.lists(st.binary(max_size=50), max_size=30), st.integers(1, 64), st.data())
-def test_a_follower_sees_what_was_said_or_is_told_of_the_gap(said: list[bytes], most: int, data: st.DataObject) -> None:
+def test_a_follower_sees_what_was_said_or_is_told_of_the_gap(
+    output: list[bytes], most: int, data: st.DataObject
+) -> None:
     """At any speed: its bytes are those of the stream at its offsets, and a jump comes with a reset."""
 
     async def run() -> None:
         scrollback = Scrollback(most=most)
-        follower = scrollback.follow()
+        follower = scrollback.subscribe()
         whole, place = b"", 0
-        for piece in said:
+        for piece in output:
             scrollback.add(piece)
             whole += piece
             if data.draw(st.booleans()):

@@ -1,4 +1,4 @@
-"""A server that was started to outlive its shell gives the programs in its terminals a fresh start."""
+"""Programs in terminals get default signal handling, even if the server was started with nohup."""
 
 import signal
 import time

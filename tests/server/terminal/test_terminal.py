@@ -1,4 +1,4 @@
-"""Terminals: typing, sizes, endings, what they are given and what they leave behind."""
+"""Terminals: input, size, end, environment and clean-up."""
 
 import asyncio
 import re
@@ -145,8 +145,8 @@ async def test_one_that_ends_does_not_take_the_next_of_its_name_with_it(tmp_path
             break
         await second.terminal.stop()
     assert await named(second) == name
-    assert first.terminal._family is not None
-    assert first.terminal._family.members() == []
+    assert first.terminal._tree is not None
+    assert first.terminal._tree.members() == []
     await second.terminal.stop()
 
 
@@ -180,7 +180,7 @@ async def test_a_flood_stays_in_bounds_and_others_get_their_turn(tmp_path: Path)
     """Memory stays bounded at the speed of `yes`, and the event loop is not taken by it."""
     desk = Desk(tmp_path, command=("yes", "a line that is said again and again"))
     await desk.terminal.start()
-    stalled = desk.terminal.follow()
+    stalled = desk.terminal.subscribe()
     scrollback = desk.terminal.scrollback
     await until(lambda: scrollback.end > 2 * MOST)
     before = memory()
@@ -193,7 +193,7 @@ async def test_a_flood_stays_in_bounds_and_others_get_their_turn(tmp_path: Path)
     assert scrollback.end - scrollback.start <= MOST
     assert memory() - before < 6 * MOST
     assert largest <= 2 * BURST, "of one turn of the event loop"
-    assert (await stalled.take()).offset > scrollback.end - MOST  # type: ignore[union-attr]  # a reset
+    assert (await stalled.next_piece()).offset > scrollback.end - MOST  # type: ignore[union-attr]  # a reset
     await desk.terminal.stop("killed")
     assert desk.log[-1].why == "killed"  # type: ignore[union-attr]  # it exited
 
@@ -231,20 +231,21 @@ async def test_typing_into_an_ended_terminal_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"), [({"command": ("no-such-program",)}, "was not found"), ({"cwd": "gone"}, "is gone")]
+    ("options", "message"),
+    [({"command": ("no-such-program",)}, "was not found"), ({"cwd": "gone"}, "no longer exists")],
 )
-async def test_what_cannot_start_says_why(tmp_path: Path, options: dict[str, object], words: str) -> None:
+async def test_what_cannot_start_says_why(tmp_path: Path, options: dict[str, object], message: str) -> None:
     given: dict[str, Any] = {key: value for key, value in options.items() if key == "command"}
     desk = Desk(tmp_path, **given)
     if "cwd" in options:
         desk.terminal._cwd = str(tmp_path / "gone")
 
-    with pytest.raises(WorkerError, match=words):
+    with pytest.raises(WorkerError, match=message):
         await desk.terminal.start()
 
     assert isinstance(desk.log[-1], WorkerExited)
     assert desk.log[-1].why == "not_started"
-    assert words in desk.log[-1].error
+    assert message in desk.log[-1].error
 
 
 async def test_a_full_disk_does_not_keep_a_terminal_from_ending(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the transcript of an engine's own terminal brings into a session, and what it does not."""
+"""Import of turns from an engine's transcript after a session was resumed in a terminal."""
 
 import json
 import time
@@ -14,7 +14,7 @@ from bobstay.model.message import Text
 from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.redaction.redactor import Redactor
 from bobstay.server.sessions.session_registry import fold_file
-from bobstay.server.workers.terminal_transcript import bring_back
+from bobstay.server.workers.terminal_transcript import import_terminal_turns
 from bobstay.sessions.claude_paths import project_directory
 from tests.server.process.world import Case, World
 
@@ -39,12 +39,12 @@ class Terminal:
     def ended(self, id: str = "terminal-1") -> None:
         self.session.record(WorkerExited(id, "terminal"))
 
-    def said(self, words: Any, at: float = 0.0, **more: Any) -> None:
-        self._line("user", at, {"role": "user", "content": words}, **more)
+    def write_entry(self, content: Any, at: float = 0.0, **more: Any) -> None:
+        self._line("user", at, {"role": "user", "content": content}, **more)
 
-    def answered(self, words: str, at: float = 0.0) -> None:
+    def answered(self, text: str, at: float = 0.0) -> None:
         name = f"msg_{len(self.lines)}"
-        content = [{"type": "text", "text": words}]
+        content = [{"type": "text", "text": text}]
         self._line("assistant", at, {"id": name, "model": "fake-1", "content": content, "stop_reason": "end_turn"})
 
     def _line(self, kind: str, at: float, message: dict[str, Any], **more: Any) -> None:
@@ -55,24 +55,23 @@ class Terminal:
         self.lines.append({"type": kind, "message": message, **common, **more})
         self.path.write_text("".join(json.dumps(line) + "\n" for line in self.lines))
 
-    def heard(self) -> list[str]:
-        """The words that the session has, of both sides."""
+    def messages(self) -> list[str]:
+        """The texts of all messages in the session, of both sides."""
         found: list[str] = []
         for envelope in self.session.read():
-            match envelope.event:
-                case Prompted(blocks=(Text(text=text), *_)) | BlockDone(block=Text(text=text)):
-                    found.append(text)
-                case _:
-                    continue
+            event = envelope.event
+            blocks = event.blocks[:1] if isinstance(event, Prompted) else ()
+            blocks = (event.block,) if isinstance(event, BlockDone) else blocks
+            found += [block.text for block in blocks if isinstance(block, Text)]
         return found
 
     def cut(self, lines: list[bytes]) -> None:
         """A crash left only these lines of the log, and another server opens it."""
         registry, id = self.world.registry, self.session.id
-        registry.shut(id)
+        registry.release(id)
         Path(registry.store.path(id)).write_bytes(b"".join(lines))
         registry.forget(id)
-        registry.learn(fold_file(registry.store, id))
+        registry.update_view(fold_file(registry.store, id))
         self.session = registry.open(id)
         self.case = self.world.around(self.session)
 
@@ -84,7 +83,7 @@ class Terminal:
             line["timestamp"] = (datetime.fromisoformat(line["timestamp"]) - timedelta(hours=1)).isoformat()
 
     async def brought(self) -> int:
-        return await bring_back(self.session, self.world.environment.paths, Redactor({}))
+        return await import_terminal_turns(self.session, self.world.environment.paths, Redactor({}))
 
 
 @pytest.fixture
@@ -96,7 +95,7 @@ async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
 
 async def test_what_was_allowed_in_the_terminal_is_not_allowed_in_the_session(terminal: Terminal) -> None:
     terminal.opened()
-    terminal.said("do it", permissionMode="acceptEdits")
+    terminal.write_entry("do it", permissionMode="acceptEdits")
     terminal.answered("done")
     terminal.ended()
     assert await terminal.brought() > 0
@@ -107,59 +106,59 @@ async def test_what_was_allowed_in_the_terminal_is_not_allowed_in_the_session(te
 async def test_terminals_whose_end_nobody_saw_are_brought_with_the_next_one(terminal: Terminal) -> None:
     """The server was killed before it could read what was said in the first."""
     terminal.opened("terminal-1")
-    terminal.said("first")
+    terminal.write_entry("first")
     terminal.answered("one")
     terminal.ended("terminal-1")
     terminal.an_hour_passes()
     terminal.opened("terminal-2")
-    terminal.said("second")
+    terminal.write_entry("second")
     terminal.answered("two")
     terminal.ended("terminal-2")
     assert await terminal.brought() > 0
-    assert terminal.heard() == ["first", "one", "second", "two"]
+    assert terminal.messages() == ["first", "one", "second", "two"]
     assert await terminal.brought() == 0
 
 
 async def test_what_a_crash_cut_off_while_it_was_brought_comes_the_next_time(terminal: Terminal) -> None:
     terminal.opened()
-    terminal.said("first")
+    terminal.write_entry("first")
     terminal.answered("one")
-    terminal.said("second")
+    terminal.write_entry("second")
     terminal.answered("two")
     terminal.ended()
     await terminal.brought()
-    whole = terminal.heard()
+    whole = terminal.messages()
     lines = Path(terminal.session.path).read_bytes().splitlines(keepends=True)
     for kept in range(len(lines) - 1, len(lines) - 8, -1):
         terminal.cut(lines[:kept])
         await terminal.brought()
-        assert terminal.heard() == whole, kept
+        assert terminal.messages() == whole, kept
         assert len(terminal.case.events(RunDone)) == 2, kept
         assert await terminal.brought() == 0
 
 
 async def test_a_turn_that_is_under_way_in_an_open_terminal_comes_when_it_is_over(terminal: Terminal) -> None:
     terminal.opened()
-    terminal.said("first")
+    terminal.write_entry("first")
     terminal.answered("one")
-    terminal.said("second")
+    terminal.write_entry("second")
     await terminal.brought()
-    assert terminal.heard() == ["first", "one"]
+    assert terminal.messages() == ["first", "one"]
     terminal.answered("two")
     terminal.ended()
     await terminal.brought()
-    assert terminal.heard() == ["first", "one", "second", "two"]
+    assert terminal.messages() == ["first", "one", "second", "two"]
     assert [done.ending for done in terminal.case.events(RunDone)] == ["completed", "completed"]
 
 
 async def test_what_was_said_in_the_console_is_not_brought_as_if_a_terminal_had_heard_it(terminal: Terminal) -> None:
     """An engine that tells no ids is not known again by them."""
     terminal.opened()
-    terminal.said("in the terminal")
+    terminal.write_entry("in the terminal")
     terminal.answered("one")
     terminal.ended()
     await terminal.brought()
-    terminal.said("in the console", at=time.time() + 100)
+    terminal.write_entry("in the console", at=time.time() + 100)
     terminal.answered("two", at=time.time() + 101)
     assert await terminal.brought() == 0
 
@@ -171,11 +170,11 @@ async def test_data_that_cannot_be_kept_does_not_keep_the_rest_away(terminal: Te
         deep = {"in": deep}
     result = [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}]
     terminal.opened()
-    terminal.said("first")
-    terminal.said(result, toolUseResult=deep)
+    terminal.write_entry("first")
+    terminal.write_entry(result, toolUseResult=deep)
     terminal.answered("one")
     terminal.ended()
     await terminal.brought()
-    assert terminal.heard() == ["first", "one"]
+    assert terminal.messages() == ["first", "one"]
     assert ["nested too deeply" in note.text for note in terminal.case.events(Noted)] == [True]
     assert await terminal.brought() == 0

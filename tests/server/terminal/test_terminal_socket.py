@@ -1,4 +1,4 @@
-"""A terminal over its WebSocket: bytes both ways, coming back without loss, and nobody who is not let in."""
+"""A terminal over its WebSocket: bytes both ways, reconnection without loss, and authorization."""
 
 import asyncio
 import json
@@ -18,15 +18,15 @@ from bobstay.server.streams.terminal_socket import LONGEST_INPUT, terminal_route
 from bobstay.server.workers.scrollback import MOST
 from bobstay.server.workers.terminal_worker import TerminalWorker
 from tests.deadline import DEADLINE
-from tests.server.streams.ground import Ground
+from tests.server.streams.stream_testbed import StreamTestbed
 from tests.server.terminal.desk import Desk, memory, until
 
 
 class Room:
     """A server with one terminal."""
 
-    def __init__(self, ground: Ground, desk: Desk) -> None:
-        self.ground = ground
+    def __init__(self, testbed: StreamTestbed, desk: Desk) -> None:
+        self.testbed = testbed
         self.desk = desk
         self.terminal = desk.terminal
         self.asked: list[str | None] = []
@@ -38,19 +38,19 @@ class Room:
 
     async def admit(self, connection: Any, scope: Any) -> Principal:
         self.asked.append(scope)
-        return await self.ground.door.admit(connection, scope)
+        return await self.testbed.authorizer.admit(connection, scope)
 
     def url(self, id: str = "term-1", query: str = "") -> str:
-        return f"ws://127.0.0.1:{self.ground.port}/api/v1/workers/{id}/pty{query}"
+        return f"ws://127.0.0.1:{self.testbed.port}/api/v1/workers/{id}/pty{query}"
 
 
 @asynccontextmanager
 async def room(folder: Path, **options: Any) -> AsyncIterator[Room]:
     desk = Desk(folder, **options)
-    ground = Ground(folder)
-    made = Room(ground, desk)
-    ground.app.router.routes.append(terminal_route(ground.hub, made.find, made.admit))
-    async with ground:
+    testbed = StreamTestbed(folder)
+    made = Room(testbed, desk)
+    testbed.app.router.routes.append(terminal_route(testbed.hub, made.find, made.admit))
+    async with testbed:
         try:
             yield made
         finally:
@@ -84,7 +84,7 @@ class Seat:
         while wanted not in self.seen:
             await self.next()
 
-    async def until_told(self, kind: str) -> dict[str, Any]:
+    async def until_frame(self, kind: str) -> dict[str, Any]:
         while not self.told or self.told[-1]["type"] != kind:
             await self.next()
         return self.told[-1]
@@ -145,11 +145,11 @@ async def test_the_end_is_told_and_a_restart_resets(tmp_path: Path) -> None:
         async with connect(here.url()) as connection:
             seat = Seat(connection)
             await connection.send(b"exit 7\n")
-            assert (await seat.until_told("exit"))["code"] == 7
+            assert (await seat.until_frame("exit"))["code"] == 7
             await connection.send(b"too late\n")
-            assert (await seat.until_told("error"))["code"] == "wrong_state"
+            assert (await seat.until_frame("error"))["code"] == "wrong_state"
             await here.terminal.start()
-            assert (await seat.until_told("reset"))["epoch"] == 2
+            assert (await seat.until_frame("reset"))["epoch"] == 2
             await connection.send(b"echo a''gain\n")
             await seat.until(b"again")
 
@@ -175,7 +175,7 @@ async def test_nonsense_is_answered_and_the_connection_stays(tmp_path: Path, sai
         async with connect(here.url()) as connection:
             seat = Seat(connection)
             await connection.send(said)
-            assert (await seat.until_told("error"))["code"] == code
+            assert (await seat.until_frame("error"))["code"] == code
             await connection.send(b"echo still''-here\n")
             await seat.until(b"still-here")
 
@@ -187,7 +187,7 @@ async def test_nobody_is_connected_whom_the_doors_refuse(tmp_path: Path, code: A
     """FM-42: the upgrade itself is refused, and the terminal hears nothing."""
     async with room(tmp_path) as here:
         await here.terminal.start()
-        here.ground.door.error = ApiError(code, "no")
+        here.testbed.authorizer.error = ApiError(code, "no")
         with pytest.raises(InvalidStatus) as refused:
             await connect(here.url())
 
@@ -211,18 +211,18 @@ async def test_revoking_closes_the_terminal_at_once(tmp_path: Path) -> None:
     """FM-46: without being asked for anything more, with a code that says why."""
     async with room(tmp_path) as here:
         await here.terminal.start()
-        here.ground.door.principal = Principal("ada", frozenset({"terminal"}), "token-7")
+        here.testbed.authorizer.principal = Principal("ada", frozenset({"terminal"}), "token-7")
         async with connect(here.url()) as connection:
             seat = Seat(connection)
-            await seat.until_told("hello")
-            assert here.ground.hub.revoke("token-7") == 1
+            await seat.until_frame("hello")
+            assert here.testbed.hub.revoke("token-7") == 1
             with pytest.raises(ConnectionClosed) as closed:
                 await asyncio.wait_for(_until_closed(connection), 10.0)
 
         assert closed.value.rcvd is not None
         assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4001, "revoked")
         assert here.terminal.alive()
-        assert not here.ground.hub.clients()
+        assert not here.testbed.hub.clients()
 
 
 async def test_a_stalled_client_costs_nothing_and_catches_up_at_the_newest_screen(tmp_path: Path) -> None:
@@ -232,10 +232,10 @@ async def test_a_stalled_client_costs_nothing_and_catches_up_at_the_newest_scree
         raw = socket.socket()
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         raw.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(raw, ("127.0.0.1", here.ground.port))
+        await asyncio.get_running_loop().sock_connect(raw, ("127.0.0.1", here.testbed.port))
         async with connect(here.url(), sock=raw, max_queue=1) as connection:
             seat = Seat(connection)
-            await seat.until_told("hello")
+            await seat.until_frame("hello")
             before = memory()
             here.terminal.write(b"go\n")
             scrollback = here.terminal.scrollback
@@ -266,7 +266,7 @@ async def test_two_clients_see_the_same_and_both_may_type(tmp_path: Path) -> Non
             for seat in seats:
                 await seat.until(b"from-second")
 
-        await until(lambda: not here.terminal.scrollback._followers)
+        await until(lambda: not here.terminal.scrollback._subscribers)
 
 
 async def _until_closed(connection: ClientConnection) -> None:

@@ -1,4 +1,4 @@
-"""A session of an external engine that goes on in a terminal, and back: one talk, and one history of it."""
+"""A session of an external engine that is resumed in a terminal and back: one conversation, one history."""
 
 import json
 import shlex
@@ -13,7 +13,7 @@ from bobstay.model.message import text_of
 from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.sessions.claude_paths import project_directory
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import Place
+from tests.server.api.running_console import RunningConsole
 from tests.server.process.world import FAKE
 
 SESSION = "11111111-2222-4333-8444-555555555555"
@@ -45,11 +45,12 @@ def claude(folder: Path, work: Path, secret: str, wait_for: Path | None = None) 
     writer = folder / "writer.py"
     writer.write_text(WRITER)
     transcript = Path(project_directory(str(folder / ".claude"), str(work)), f"{SESSION}.jsonl")
-    talk = shlex.join((sys.executable, "-S", str(writer), str(transcript)))
+    conversation = shlex.join((sys.executable, "-S", str(writer), str(transcript)))
     program = folder / "claude"
     wait = f"while [ ! -e {shlex.quote(str(wait_for))} ]; do sleep 0.05; done; " if wait_for is not None else ""
     program.write_text(
-        f'#!/bin/sh\nif [ "$1" = --resume ]; then {wait}exec {talk} "$2" {secret}; fi\nexec {shlex.join(FAKE)} "$@"\n'
+        f'#!/bin/sh\nif [ "$1" = --resume ]; then {wait}exec {conversation} "$2" {secret}; fi\n'
+        f'exec {shlex.join(FAKE)} "$@"\n'
     )
     program.chmod(0o755)
     return (str(program),)
@@ -57,15 +58,15 @@ def claude(folder: Path, work: Path, secret: str, wait_for: Path | None = None) 
 
 def kinds(events: list[Any]) -> list[str]:
     """The order of what matters here. When a process says that it is ready, before its prompt or after it, does not."""
-    told = ((WorkerStarted, "started"), (WorkerExited, "exited"), (Prompted, "said"), (RunDone, "done"))
+    reported = ((WorkerStarted, "started"), (WorkerExited, "exited"), (Prompted, "said"), (RunDone, "done"))
     found = [
         f"{word} {getattr(event, 'kind', '')}".strip()
         for event in events
-        for kind, word in told
+        for kind, word in reported
         if isinstance(event, kind)
         and not (isinstance(event, WorkerStarted) and event.kind == "process" and event.ready)
     ]
-    return [word for place, word in enumerate(found) if place == 0 or found[place - 1] != word]
+    return [word for server, word in enumerate(found) if server == 0 or found[server - 1] != word]
 
 
 async def test_a_talk_goes_on_in_a_terminal_and_comes_back_with_both_histories(
@@ -74,22 +75,22 @@ async def test_a_talk_goes_on_in_a_terminal_and_comes_back_with_both_histories(
     """S004-35, S004-36"""
     folder = tmp_path.resolve()
     secret = "sk-ant-this-is-a-dummy-key-for-tests"
-    async with Place(model, folder, engines={"claude": claude(folder, folder / "work", secret)}) as place:
-        TrustStore(place.environment.paths.bobstay).put(str(place.work), executable_parts(str(place.work)))
-        id = await place.launch("echo one", engine="claude")
-        await place.until_status(id, "completed")
-        opened = await place.post(f"/api/v1/sessions/{id}/terminals", {"resume": True})
+    async with RunningConsole(model, folder, engines={"claude": claude(folder, folder / "work", secret)}) as server:
+        TrustStore(server.environment.paths.bobstay).put(str(server.work), executable_parts(str(server.work)))
+        id = await server.launch("echo one", engine="claude")
+        await server.until_status(id, "completed")
+        opened = await server.post(f"/api/v1/sessions/{id}/terminals", {"resume": True})
         assert opened.status == 201, opened.body
-        assert {"process": "stopped"}.items() <= {one.kind: one.state for one in place.view(id).workers}.items()
-        view = await place.until(id, lambda view: view.turns == 2 and view.status == "completed")
+        assert {"process": "stopped"}.items() <= {one.kind: one.state for one in server.view(id).workers}.items()
+        view = await server.until(id, lambda view: view.turns == 2 and view.status == "completed")
         assert (view.last_prompt, view.usage.output) == ("said in the terminal", 11)
         terminal = next(worker for worker in view.workers if worker.kind == "terminal")
         assert terminal.engine_session == SESSION
 
-        sent = await place.post(f"/api/v1/sessions/{id}/messages", {"content": "argv"})
+        sent = await server.post(f"/api/v1/sessions/{id}/messages", {"content": "argv"})
         assert sent.status == 202
-        await place.until(id, lambda view: view.turns == 3 and view.status == "completed")
-        session = place.console.registry.reader(id)
+        await server.until(id, lambda view: view.turns == 3 and view.status == "completed")
+        session = server.console.registry.reader(id)
         events = [envelope.event for envelope in session.read()]
         flags = json.loads(next(event.text for event in reversed(events) if isinstance(event, RunDone)))
         assert flags[flags.index("--resume") + 1] == SESSION
@@ -109,15 +110,15 @@ async def test_an_agent_that_was_started_while_the_terminal_was_open_is_started_
 ) -> None:
     """S004-36: it would not know what was said there."""
     folder = tmp_path.resolve()
-    async with Place(model, folder, engines={"claude": claude(folder, folder / "work", "")}) as place:
-        TrustStore(place.environment.paths.bobstay).put(str(place.work), executable_parts(str(place.work)))
-        id = await place.launch("echo one", engine="claude")
-        await place.until_status(id, "completed")
-        session = await place.console.registry.take(id)
+    async with RunningConsole(model, folder, engines={"claude": claude(folder, folder / "work", "")}) as server:
+        TrustStore(server.environment.paths.bobstay).put(str(server.work), executable_parts(str(server.work)))
+        id = await server.launch("echo one", engine="claude")
+        await server.until_status(id, "completed")
+        session = await server.console.registry.acquire(id)
         session.record(WorkerStarted("terminal-1", "terminal", engine_session=SESSION))
         session.record(WorkerExited("terminal-1", "terminal"))
-        await place.post(f"/api/v1/sessions/{id}/messages", {"content": "argv"})
-        view = await place.until(id, lambda view: view.turns == 2 and view.status == "completed")
+        await server.post(f"/api/v1/sessions/{id}/messages", {"content": "argv"})
+        view = await server.until(id, lambda view: view.turns == 2 and view.status == "completed")
         assert [one.epoch for one in view.workers if one.kind == "process"] == [2]
 
 
@@ -126,36 +127,36 @@ async def test_what_was_said_in_the_terminal_does_not_end_a_turn_that_runs_besid
 ) -> None:
     folder = tmp_path.resolve()
     engine = claude(folder, folder / "work", "openly", wait_for=folder / "leave")
-    async with Place(model, folder, engines={"claude": engine}) as place:
-        TrustStore(place.environment.paths.bobstay).put(str(place.work), executable_parts(str(place.work)))
-        id = await place.launch("echo one", engine="claude")
-        await place.until_status(id, "completed")
-        await place.post(f"/api/v1/sessions/{id}/terminals", {"resume": True})
-        await place.post(f"/api/v1/sessions/{id}/messages", {"content": "hold"})
-        await place.until(id, lambda view: bool(view.open_calls))
+    async with RunningConsole(model, folder, engines={"claude": engine}) as server:
+        TrustStore(server.environment.paths.bobstay).put(str(server.work), executable_parts(str(server.work)))
+        id = await server.launch("echo one", engine="claude")
+        await server.until_status(id, "completed")
+        await server.post(f"/api/v1/sessions/{id}/terminals", {"resume": True})
+        await server.post(f"/api/v1/sessions/{id}/messages", {"content": "hold"})
+        await server.until(id, lambda view: bool(view.open_calls))
         (folder / "leave").touch()
-        await place.until(
+        await server.until(
             id, lambda view: any(one.kind == "terminal" and one.state == "exited" for one in view.workers)
         )
-        await place.console.crew.recorded()
-        assert (place.view(id).status, place.view(id).turns) == ("running", 2)
-        await place.post(f"/api/v1/sessions/{id}/kill", {})
-        await place.post(f"/api/v1/sessions/{id}/messages", {"content": "echo three"})
-        await place.until(id, lambda view: view.turns == 4 and view.status == "completed")
-        events = [envelope.event for envelope in place.console.registry.reader(id).read()]
-        said = [text_of(event.blocks) for event in events if isinstance(event, Prompted)]
-        assert said == ["echo one", "hold", "said in the terminal", "echo three"]
+        await server.console.auxiliary_workers.wait_until_recorded()
+        assert (server.view(id).status, server.view(id).turns) == ("running", 2)
+        await server.post(f"/api/v1/sessions/{id}/kill", {})
+        await server.post(f"/api/v1/sessions/{id}/messages", {"content": "echo three"})
+        await server.until(id, lambda view: view.turns == 4 and view.status == "completed")
+        events = [envelope.event for envelope in server.console.registry.reader(id).read()]
+        received = [text_of(event.blocks) for event in events if isinstance(event, Prompted)]
+        assert received == ["echo one", "hold", "said in the terminal", "echo three"]
 
 
 async def test_secrets_of_the_session_alone_are_masked_in_what_comes_back(model: ModelServer, tmp_path: Path) -> None:
     folder = tmp_path.resolve()
     secret = "9f8e7d6c5b4a39281706"
-    async with Place(model, folder, engines={"claude": claude(folder, folder / "work", secret)}) as place:
-        TrustStore(place.environment.paths.bobstay).put(str(place.work), executable_parts(str(place.work)))
-        id = await place.launch("echo one", engine="claude", env={"SHOP_API_TOKEN": secret})
-        await place.until_status(id, "completed")
-        await place.post(f"/api/v1/sessions/{id}/terminals", {"resume": True})
-        await place.until(id, lambda view: view.turns == 2 and view.status == "completed")
-        log = Path(place.console.registry.reader(id).path).read_text()
+    async with RunningConsole(model, folder, engines={"claude": claude(folder, folder / "work", secret)}) as server:
+        TrustStore(server.environment.paths.bobstay).put(str(server.work), executable_parts(str(server.work)))
+        id = await server.launch("echo one", engine="claude", env={"SHOP_API_TOKEN": secret})
+        await server.until_status(id, "completed")
+        await server.post(f"/api/v1/sessions/{id}/terminals", {"resume": True})
+        await server.until(id, lambda view: view.turns == 2 and view.status == "completed")
+        log = Path(server.console.registry.reader(id).path).read_text()
         assert "heard in the terminal" in log
         assert secret not in log

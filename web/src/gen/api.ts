@@ -12,8 +12,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List who did what, newest first.
-         * @description List who did what, newest first. Needs the scope `admin`.
+         * List the entries of the audit log, newest first.
+         * @description List the entries of the audit log, newest first. Needs the scope `admin`.
          */
         get: operations["audit_get"];
         put?: never;
@@ -32,8 +32,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the tokens and browsers that can come in: everybody's for an admin, else your own.
-         * @description List the tokens and browsers that can come in: everybody's for an admin, else your own. Needs no token.
+         * List the active tokens and browsers: everybody's for an admin, else your own.
+         * @description List the active tokens and browsers: everybody's for an admin, else your own. Needs no token.
          */
         get: operations["auth_clients"];
         put?: never;
@@ -55,8 +55,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Revoke a token or browser; what it has open is closed within a second.
-         * @description Revoke a token or browser; what it has open is closed within a second. Needs no token.
+         * Revoke a token or browser; its connections are closed within a second.
+         * @description Revoke a token or browser; its connections are closed within a second. Needs no token.
          */
         delete: operations["auth_revoke_client"];
         options?: never;
@@ -74,8 +74,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a one-time code for another device.
-         * @description Make a one-time code for another device. Needs the scope `admin`.
+         * Create a one-time code that signs in another device.
+         * @description Create a one-time code that signs in another device. Needs the scope `admin`.
          */
         post: operations["auth_code"];
         delete?: never;
@@ -134,8 +134,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Revoke what this request came with, and clear the cookie.
-         * @description Revoke what this request came with, and clear the cookie. Needs no token.
+         * Sign out: revoke the credential of this request and clear the cookie.
+         * @description Sign out: revoke the credential of this request and clear the cookie. Needs no token.
          */
         post: operations["auth_logout"];
         delete?: never;
@@ -152,8 +152,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Say who asks and what they may do.
-         * @description Say who asks and what they may do. Needs no token.
+         * Show your name and scopes.
+         * @description Show your name and scopes. Needs no token.
          */
         get: operations["auth_me"];
         put?: never;
@@ -174,8 +174,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Change your own password; everything you are signed in with elsewhere ends.
-         * @description Change your own password; everything you are signed in with elsewhere ends. Needs no token.
+         * Change your own password and sign out all your other clients.
+         * @description Change your own password and sign out all your other clients. Needs no token.
          */
         post: operations["auth_change_password"];
         delete?: never;
@@ -194,8 +194,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give out a ticket that lets one connection in without a header or cookie.
-         * @description Give out a ticket that lets one connection in without a header or cookie. Needs no token.
+         * Create a ticket that authorizes one connection without a header or cookie.
+         * @description Create a ticket that authorizes one connection without a header or cookie. Needs no token.
          */
         post: operations["auth_ticket"];
         delete?: never;
@@ -212,8 +212,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the people of the team.
-         * @description List the people of the team. Needs the scope `admin`.
+         * List the users.
+         * @description List the users. Needs the scope `admin`.
          */
         get: operations["auth_users"];
         put?: never;
@@ -233,14 +233,14 @@ export interface paths {
         };
         get?: never;
         /**
-         * Add somebody to the team, or change what they may do; they have to sign in again.
-         * @description Add somebody to the team, or change what they may do; they have to sign in again. Needs the scope `admin`.
+         * Create a user, or change their scopes or password; they have to sign in again.
+         * @description Create a user, or change their scopes or password; they have to sign in again. Needs the scope `admin`.
          */
         put: operations["auth_put_user"];
         post?: never;
         /**
-         * Remove somebody from the team; what they have open is closed.
-         * @description Remove somebody from the team; what they have open is closed. Needs the scope `admin`.
+         * Remove a user and close their connections.
+         * @description Remove a user and close their connections. Needs the scope `admin`.
          */
         delete: operations["auth_remove_user"];
         options?: never;
@@ -256,8 +256,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List files whose path holds the given letters in order, in a directory where no session works yet.
-         * @description List files whose path holds the given letters in order, in a directory where no session works yet. Needs the scope `read`.
+         * List files whose path contains the given letters in order, in a directory without a session.
+         * @description List files whose path contains the given letters in order, in a directory without a session. Needs the scope `read`.
          */
         get: operations["files_complete_in_directory"];
         put?: never;
@@ -276,8 +276,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show what a client must know of this server: times, limits, modes, models, engines.
-         * @description Show what a client must know of this server: times, limits, modes, models, engines. Needs the scope `read`.
+         * Show the server's configuration for clients: timing, limits, modes, models and engines.
+         * @description Show the server's configuration for clients: timing, limits, modes, models and engines. Needs the scope `read`.
          */
         get: operations["config"];
         put?: never;
@@ -297,8 +297,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Choose the model of sessions that name none: it is written to the user's settings.
-         * @description Choose the model of sessions that name none: it is written to the user's settings. Needs the scope `admin`.
+         * Set the model of sessions that name none, in the user's settings.
+         * @description Set the model of sessions that name none, in the user's settings. Needs the scope `admin`.
          */
         put: operations["providers_set_default_model"];
         post?: never;
@@ -318,8 +318,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a scratch project with a failing test, and start a session of the offline demo model that mends it.
-         * @description Make a scratch project with a failing test, and start a session of the offline demo model that mends it. Needs the scope `operate`.
+         * Create a scratch project with a failing test, and start a session in which the offline demo model fixes it.
+         * @description Create a scratch project with a failing test, and start a session in which the offline demo model fixes it. Needs the scope `operate`.
          */
         post: operations["demo_start"];
         delete?: never;
@@ -336,8 +336,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List directories a new session may work in that begin with what was typed.
-         * @description List directories a new session may work in that begin with what was typed. Needs the scope `read`.
+         * List directories for a new session that begin with the given prefix.
+         * @description List directories for a new session that begin with the given prefix. Needs the scope `read`.
          */
         get: operations["files_list_directories"];
         put?: never;
@@ -356,8 +356,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell whether the server answers, and nothing more.
-         * @description Tell whether the server answers, and nothing more. Needs no token.
+         * Check that the server responds.
+         * @description Check that the server responds. Needs no token.
          */
         get: operations["health"];
         put?: never;
@@ -376,8 +376,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what waits for a person, over all sessions, or what was decided and by whom.
-         * @description List what waits for a person, over all sessions, or what was decided and by whom. Needs the scope `read`.
+         * List the open interactions of all sessions, or decided ones with their decisions.
+         * @description List the open interactions of all sessions, or decided ones with their decisions. Needs the scope `read`.
          */
         get: operations["interactions_listing"];
         put?: never;
@@ -398,8 +398,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Allow, deny or answer. The first answer wins; a later one is told the outcome.
-         * @description Allow, deny or answer. The first answer wins; a later one is told the outcome. Needs the scope `approve`.
+         * Allow, deny or answer an interaction. The first decision wins; later ones get its outcome.
+         * @description Allow, deny or answer an interaction. The first decision wins; later ones get its outcome. Needs the scope `approve`.
          */
         post: operations["interactions_decide"];
         delete?: never;
@@ -418,8 +418,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Look for model servers on this machine: Ollama, LM Studio, vLLM, llama.cpp at their usual addresses.
-         * @description Look for model servers on this machine: Ollama, LM Studio, vLLM, llama.cpp at their usual addresses. Needs the scope `admin`.
+         * Find model servers on this machine: Ollama, LM Studio, vLLM, llama.cpp at their default addresses.
+         * @description Find model servers on this machine: Ollama, LM Studio, vLLM, llama.cpp at their default addresses. Needs the scope `admin`.
          */
         post: operations["providers_find_local"];
         delete?: never;
@@ -436,8 +436,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Give the numbers of this server in the text format of Prometheus.
-         * @description Give the numbers of this server in the text format of Prometheus. Needs the scope `read`.
+         * Show the metrics of this server in the text format of Prometheus.
+         * @description Show the metrics of this server in the text format of Prometheus. Needs the scope `read`.
          */
         get: operations["health_metrics"];
         put?: never;
@@ -456,8 +456,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Give this document.
-         * @description Give this document. Needs the scope `read`.
+         * Show this OpenAPI document.
+         * @description Show this OpenAPI document. Needs the scope `read`.
          */
         get: operations["openapi"];
         put?: never;
@@ -476,19 +476,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the rules in force in a directory, the strongest source first.
-         * @description List the rules in force in a directory, the strongest source first. Needs the scope `read`.
+         * List the rules in force in a directory, the source with the highest precedence first.
+         * @description List the rules in force in a directory, the source with the highest precedence first. Needs the scope `read`.
          */
         get: operations["rules_list"];
         put?: never;
         /**
-         * Add a rule to the settings of the user, the project, or the project on this machine.
-         * @description Add a rule to the settings of the user, the project, or the project on this machine. Needs the scope `admin`.
+         * Add a rule to the user, project or local settings.
+         * @description Add a rule to the user, project or local settings. Needs the scope `admin`.
          */
         post: operations["rules_add"];
         /**
-         * Remove a rule from the settings it stands in.
-         * @description Remove a rule from the settings it stands in. Needs the scope `admin`.
+         * Remove a rule from the user, project or local settings.
+         * @description Remove a rule from the user, project or local settings. Needs the scope `admin`.
          */
         delete: operations["rules_remove"];
         options?: never;
@@ -504,8 +504,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the directories sessions belong to, with counts; those active last first.
-         * @description List the directories sessions belong to, with counts; those active last first. Needs the scope `read`.
+         * List the directories that sessions belong to, with counts; the most recently active first.
+         * @description List the directories that sessions belong to, with counts; the most recently active first. Needs the scope `read`.
          */
         get: operations["projects"];
         put?: never;
@@ -524,8 +524,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the model providers, where the key of each comes from, and the default model; no key is shown.
-         * @description List the model providers, where the key of each comes from, and the default model; no key is shown. Needs the scope `admin`.
+         * List the model providers, the source of each key, and the default model; no key is shown.
+         * @description List the model providers, the source of each key, and the default model; no key is shown. Needs the scope `admin`.
          */
         get: operations["providers_list"];
         put?: never;
@@ -545,14 +545,14 @@ export interface paths {
         };
         get?: never;
         /**
-         * Store a key for a provider, in the system's keyring or a file that only the user can read.
-         * @description Store a key for a provider, in the system's keyring or a file that only the user can read. Needs the scope `admin`.
+         * Store the key of a provider in the system's keyring, or in a file that only the user can read.
+         * @description Store the key of a provider in the system's keyring, or in a file that only the user can read. Needs the scope `admin`.
          */
         put: operations["providers_store_key"];
         post?: never;
         /**
-         * Forget the stored key of a provider.
-         * @description Forget the stored key of a provider. Needs the scope `admin`.
+         * Remove the stored key of a provider.
+         * @description Remove the stored key of a provider. Needs the scope `admin`.
          */
         delete: operations["providers_remove_key"];
         options?: never;
@@ -570,8 +570,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask a provider whether it accepts a key, by the smallest request there is.
-         * @description Ask a provider whether it accepts a key, by the smallest request there is. Needs the scope `admin`.
+         * Test whether a provider accepts a key, with a minimal request.
+         * @description Test whether a provider accepts a key, with a minimal request. Needs the scope `admin`.
          */
         post: operations["providers_test_key"];
         delete?: never;
@@ -588,10 +588,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show the public key of this server for subscriptions.
-         * @description Show the public key of this server for subscriptions. Needs the scope `read`.
+         * Show the server's public key for push subscriptions.
+         * @description Show the server's public key for push subscriptions. Needs the scope `read`.
          */
-        get: operations["push_key"];
+        get: operations["notification_push_key"];
         put?: never;
         post?: never;
         delete?: never;
@@ -608,16 +608,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List your devices that are told of news; an admin sees everybody's.
-         * @description List your devices that are told of news; an admin sees everybody's. Needs the scope `read`.
+         * List your push subscriptions; an admin sees everybody's.
+         * @description List your push subscriptions; an admin sees everybody's. Needs the scope `read`.
          */
-        get: operations["push_list_subscriptions"];
+        get: operations["notification_list_subscriptions"];
         put?: never;
         /**
-         * Let a device be told of questions and failures; it goes when the client that made it is revoked.
-         * @description Let a device be told of questions and failures; it goes when the client that made it is revoked. Needs the scope `read`.
+         * Subscribe a device to push notifications; revoking the client that created it ends the subscription.
+         * @description Subscribe a device to push notifications; revoking the client that created it ends the subscription. Needs the scope `read`.
          */
-        post: operations["push_subscribe"];
+        post: operations["notification_subscribe"];
         delete?: never;
         options?: never;
         head?: never;
@@ -635,10 +635,10 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Stop telling a device of news.
-         * @description Stop telling a device of news. Needs the scope `read`.
+         * Remove a push subscription.
+         * @description Remove a push subscription. Needs the scope `read`.
          */
-        delete: operations["push_unsubscribe"];
+        delete: operations["notification_unsubscribe"];
         options?: never;
         head?: never;
         patch?: never;
@@ -652,8 +652,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the directories sessions were begun in last, as a choice for the next one.
-         * @description List the directories sessions were begun in last, as a choice for the next one. Needs the scope `read`.
+         * List the directories in which sessions were last started, as suggestions for the next one.
+         * @description List the directories in which sessions were last started, as suggestions for the next one. Needs the scope `read`.
          */
         get: operations["projects_recent_dirs"];
         put?: never;
@@ -672,19 +672,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the directories sessions may work in, with all below them.
-         * @description List the directories sessions may work in, with all below them. Needs the scope `admin`.
+         * List the directories in which, and below which, sessions may work.
+         * @description List the directories in which, and below which, sessions may work. Needs the scope `admin`.
          */
         get: operations["roots_list"];
         put?: never;
         /**
-         * Let sessions work in one more directory.
-         * @description Let sessions work in one more directory. Needs the scope `admin`.
+         * Allow sessions to work in another directory.
+         * @description Allow sessions to work in another directory. Needs the scope `admin`.
          */
         post: operations["roots_add"];
         /**
-         * Take back a directory that was added.
-         * @description Take back a directory that was added. Needs the scope `admin`.
+         * Remove a directory that was added.
+         * @description Remove a directory that was added. Needs the scope `admin`.
          */
         delete: operations["roots_remove"];
         options?: never;
@@ -700,8 +700,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Search what was said and done in all sessions, or in one.
-         * @description Search what was said and done in all sessions, or in one. Needs the scope `read`.
+         * Search the messages and tool calls of all sessions, or of one.
+         * @description Search the messages and tool calls of all sessions, or of one. Needs the scope `read`.
          */
         get: operations["search_all"];
         put?: never;
@@ -720,14 +720,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the sessions, those that changed last first.
-         * @description List the sessions, those that changed last first. Needs the scope `read`.
+         * List the sessions, the most recently changed first.
+         * @description List the sessions, the most recently changed first. Needs the scope `read`.
          */
         get: operations["sessions_listing"];
         put?: never;
         /**
-         * Begin a session; with a prompt, its agent sets to work.
-         * @description Begin a session; with a prompt, its agent sets to work. Needs the scope `operate`.
+         * Create a session; with a prompt, its agent starts working.
+         * @description Create a session; with a prompt, its agent starts working. Needs the scope `operate`.
          */
         post: operations["sessions_create"];
         delete?: never;
@@ -751,8 +751,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Put a session into the trash; one that runs must be stopped first.
-         * @description Put a session into the trash; one that runs must be stopped first. Needs the scope `operate`.
+         * Move a session to the trash; a running one must be stopped first.
+         * @description Move a session to the trash; a running one must be stopped first. Needs the scope `operate`.
          */
         delete: operations["sessions_delete"];
         options?: never;
@@ -772,8 +772,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the research notes, plans and reviews a session left.
-         * @description List the research notes, plans and reviews a session left. Needs the scope `read`.
+         * List the research notes, plans and reviews that a session produced.
+         * @description List the research notes, plans and reviews that a session produced. Needs the scope `read`.
          */
         get: operations["artifacts_list"];
         put?: never;
@@ -792,8 +792,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the whole output of a call as plain bytes, or a part of it by range.
-         * @description Read the whole output of a call as plain bytes, or a part of it by range. Needs the scope `read`.
+         * Read the whole output of a tool call as plain bytes, or a part of it by range.
+         * @description Read the whole output of a tool call as plain bytes, or a part of it by range. Needs the scope `read`.
          */
         get: operations["blobs_read"];
         put?: never;
@@ -812,8 +812,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show how the output of a call begins and ends, its size and its digest.
-         * @description Show how the output of a call begins and ends, its size and its digest. Needs the scope `read`.
+         * Show the beginning and end of a tool call's output, its size and its digest.
+         * @description Show the beginning and end of a tool call's output, its size and its digest. Needs the scope `read`.
          */
         get: operations["blobs_summarise"];
         put?: never;
@@ -832,8 +832,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show one call of a tool with its whole input and output.
-         * @description Show one call of a tool with its whole input and output. Needs the scope `read`.
+         * Show a tool call with its whole input and output.
+         * @description Show a tool call with its whole input and output. Needs the scope `read`.
          */
         get: operations["transcript_show_call"];
         put?: never;
@@ -852,8 +852,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List files and directories of a session whose path holds the given letters in order.
-         * @description List files and directories of a session whose path holds the given letters in order. Needs the scope `read`.
+         * List files and directories of a session whose path contains the given letters in order.
+         * @description List files and directories of a session whose path contains the given letters in order. Needs the scope `read`.
          */
         get: operations["files_complete"];
         put?: never;
@@ -874,8 +874,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Go on from a session that ended, in a child of it.
-         * @description Go on from a session that ended, in a child of it. Needs the scope `operate`.
+         * Continue an ended session in a child session.
+         * @description Continue an ended session in a child session. Needs the scope `operate`.
          */
         post: operations["sessions_go_on"];
         delete?: never;
@@ -892,8 +892,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show what is different from a commit, new files included.
-         * @description Show what is different from a commit, new files included. Needs the scope `read`.
+         * Show the changes since a commit, including new files.
+         * @description Show the changes since a commit, including new files. Needs the scope `read`.
          */
         get: operations["diff_show"];
         put?: never;
@@ -914,8 +914,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take back a hunk or a whole file, if it is still as it was shown; a copy of the file is kept.
-         * @description Take back a hunk or a whole file, if it is still as it was shown; a copy of the file is kept. Needs the scope `operate`.
+         * Revert a hunk or a whole file if it has not changed since the diff; a copy of the file is kept.
+         * @description Revert a hunk or a whole file if it has not changed since the diff; a copy of the file is kept. Needs the scope `operate`.
          */
         post: operations["diff_reject"];
         delete?: never;
@@ -934,8 +934,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Put back what was rejected, if nobody has changed the file meanwhile.
-         * @description Put back what was rejected, if nobody has changed the file meanwhile. Needs the scope `operate`.
+         * Undo a rejection, if the file has not changed since.
+         * @description Undo a rejection, if the file has not changed since. Needs the scope `operate`.
          */
         post: operations["diff_undo_reject"];
         delete?: never;
@@ -996,8 +996,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Give a session as a file: `md` and `json` hold the talk that leads to now, `jsonl` every entry of the log.
-         * @description Give a session as a file: `md` and `json` hold the talk that leads to now, `jsonl` every entry of the log. Needs the scope `read`.
+         * Export a session as a file: `md` and `json` hold the current conversation, `jsonl` every entry of the log.
+         * @description Export a session as a file: `md` and `json` hold the current conversation, `jsonl` every entry of the log. Needs the scope `read`.
          */
         get: operations["export"];
         put?: never;
@@ -1016,8 +1016,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a file: text with its encoding, or the bytes of a small file that is no text.
-         * @description Read a file: text with its encoding, or the bytes of a small file that is no text. Needs the scope `read`.
+         * Read a file: text with its encoding, or the bytes of a small binary file.
+         * @description Read a file: text with its encoding, or the bytes of a small binary file. Needs the scope `read`.
          */
         get: operations["files_read"];
         put?: never;
@@ -1036,8 +1036,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a file's bytes, all or by range, under headers that let no browser run them.
-         * @description Read a file's bytes, all or by range, under headers that let no browser run them. Needs the scope `read`.
+         * Read a file's bytes, all or by range, with headers that prevent a browser from executing them.
+         * @description Read a file's bytes, all or by range, with headers that prevent a browser from executing them. Needs the scope `read`.
          */
         get: operations["files_read_raw"];
         put?: never;
@@ -1056,8 +1056,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what is in a directory of a session: directories first, then by name.
-         * @description List what is in a directory of a session: directories first, then by name. Needs the scope `read`.
+         * List the entries of a directory of a session: directories first, then by name.
+         * @description List the entries of a directory of a session: directories first, then by name. Needs the scope `read`.
          */
         get: operations["files_list"];
         put?: never;
@@ -1078,8 +1078,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Copy a session, up to an entry if one is named; the copy goes its own way.
-         * @description Copy a session, up to an entry if one is named; the copy goes its own way. Needs the scope `operate`.
+         * Fork a session: copy it, up to an entry if one is given.
+         * @description Fork a session: copy it, up to an entry if one is given. Needs the scope `operate`.
          */
         post: operations["sessions_fork"];
         delete?: never;
@@ -1099,15 +1099,15 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Take back a message that still waits in the queue.
-         * @description Take back a message that still waits in the queue. Needs the scope `operate`.
+         * Remove a queued message.
+         * @description Remove a queued message. Needs the scope `operate`.
          */
         delete: operations["sessions_drop_input"];
         options?: never;
         head?: never;
         /**
-         * Change a message that still waits in the queue.
-         * @description Change a message that still waits in the queue. Needs the scope `operate`.
+         * Change a queued message.
+         * @description Change a queued message. Needs the scope `operate`.
          */
         patch: operations["sessions_edit_input"];
         trace?: never;
@@ -1122,8 +1122,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End what the session is doing now.
-         * @description End what the session is doing now. Needs the scope `operate`.
+         * Interrupt the session's current turn.
+         * @description Interrupt the session's current turn. Needs the scope `operate`.
          */
         post: operations["sessions_interrupt"];
         delete?: never;
@@ -1142,8 +1142,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End what the session is doing by force, when an interrupt did not help.
-         * @description End what the session is doing by force, when an interrupt did not help. Needs the scope `operate`.
+         * End the session's current turn by force, if an interrupt did not help.
+         * @description End the session's current turn by force, if an interrupt did not help. Needs the scope `operate`.
          */
         post: operations["sessions_kill"];
         delete?: never;
@@ -1162,8 +1162,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Say something to a session; the same client_message_id is heard once.
-         * @description Say something to a session; the same client_message_id is heard once. Needs the scope `operate`.
+         * Send a message to a session; it is delivered once per client_message_id.
+         * @description Send a message to a session; it is delivered once per client_message_id. Needs the scope `operate`.
          */
         post: operations["sessions_send"];
         delete?: never;
@@ -1182,8 +1182,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Bring a session back from the archive of old ones.
-         * @description Bring a session back from the archive of old ones. Needs the scope `operate`.
+         * Restore the compressed log of an archived session.
+         * @description Restore the compressed log of an archived session. Needs the scope `operate`.
          */
         post: operations["transcript_restore"];
         delete?: never;
@@ -1202,8 +1202,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Try again what failed or was interrupted in a session.
-         * @description Try again what failed or was interrupted in a session. Needs the scope `operate`.
+         * Retry the failed or interrupted turn of a session.
+         * @description Retry the failed or interrupted turn of a session. Needs the scope `operate`.
          */
         post: operations["sessions_retry"];
         delete?: never;
@@ -1240,8 +1240,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Give all that is needed to show a session; follow it on a stream from `seq` on.
-         * @description Give all that is needed to show a session; follow it on a stream from `seq` on. Needs the scope `read`.
+         * Show the current state of a session; subscribe to a stream from `seq` on for later events.
+         * @description Show the current state of a session; subscribe to a stream from `seq` on for later events. Needs the scope `read`.
          */
         get: operations["transcript_snapshot"];
         put?: never;
@@ -1260,8 +1260,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow the events of a session.
-         * @description Follow the events of a session. Needs the scope `read`.
+         * Stream the events of a session.
+         * @description Stream the events of a session. Needs the scope `read`.
          */
         get: operations["sse_stream_session_events"];
         put?: never;
@@ -1280,10 +1280,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show what a session's engine has around it, and what can be done with the session.
-         * @description Show what a session's engine has around it, and what can be done with the session. Needs the scope `read`.
+         * Show the inventory and the capabilities of a session's engine.
+         * @description Show the inventory and the capabilities of a session's engine. Needs the scope `read`.
          */
-        get: operations["surroundings_show"];
+        get: operations["inventory_show_surroundings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1300,14 +1300,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the tasks of a session: the agent's, then those of people.
-         * @description List the tasks of a session: the agent's, then those of people. Needs the scope `read`.
+         * List the tasks of a session: those of the agent, then those of people.
+         * @description List the tasks of a session: those of the agent, then those of people. Needs the scope `read`.
          */
         get: operations["tasks_list_session"];
         put?: never;
         /**
-         * Add a task of one's own to a session.
-         * @description Add a task of one's own to a session. Needs the scope `operate`.
+         * Add a task to a session.
+         * @description Add a task to a session. Needs the scope `operate`.
          */
         post: operations["tasks_add"];
         delete?: never;
@@ -1329,7 +1329,7 @@ export interface paths {
          * Open a terminal in the session's directory.
          * @description Open a terminal in the session's directory. Needs the scope `terminal`.
          */
-        post: operations["crew_open_terminal"];
+        post: operations["auxiliary_worker_open_terminal"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1346,10 +1346,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tell those who follow the session of changes in its work tree, from now on.
-         * @description Tell those who follow the session of changes in its work tree, from now on. Needs the scope `read`.
+         * Watch the session's worktree and publish its changes on the session's streams.
+         * @description Watch the session's worktree and publish its changes on the session's streams. Needs the scope `read`.
          */
-        post: operations["crew_watch_changes"];
+        post: operations["auxiliary_worker_watch_changes"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1364,8 +1364,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the workers of a session: its agent and its terminals, with those that have ended.
-         * @description List the workers of a session: its agent and its terminals, with those that have ended. Needs the scope `read`.
+         * List the workers of a session: its agent, terminals and watchers, including ended ones.
+         * @description List the workers of a session: its agent, terminals and watchers, including ended ones. Needs the scope `read`.
          */
         get: operations["workers_listing"];
         put?: never;
@@ -1386,8 +1386,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End a worker and start it anew.
-         * @description End a worker and start it anew. Needs the scope `operate`.
+         * Restart a worker.
+         * @description Restart a worker. Needs the scope `operate`.
          */
         post: operations["workers_restart"];
         delete?: never;
@@ -1424,15 +1424,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show how a session's work tree stands: commits ahead and behind, changes, conflicts a merge would have.
-         * @description Show how a session's work tree stands: commits ahead and behind, changes, conflicts a merge would have. Needs the scope `read`.
+         * Show the state of a session's worktree: commits ahead and behind, changes, and conflicts of a merge.
+         * @description Show the state of a session's worktree: commits ahead and behind, changes, and conflicts of a merge. Needs the scope `read`.
          */
         get: operations["worktrees_show"];
         put?: never;
         post?: never;
         /**
-         * Remove a session's work tree; refused while something would be lost, unless forced.
-         * @description Remove a session's work tree; refused while something would be lost, unless forced. Needs the scope `operate`.
+         * Remove a session's worktree; refused if changes would be lost, unless forced.
+         * @description Remove a session's worktree; refused if changes would be lost, unless forced. Needs the scope `operate`.
          */
         delete: operations["worktrees_remove"];
         options?: never;
@@ -1450,8 +1450,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Commit all changes in a session's work tree.
-         * @description Commit all changes in a session's work tree. Needs the scope `operate`.
+         * Commit all changes in a session's worktree.
+         * @description Commit all changes in a session's worktree. Needs the scope `operate`.
          */
         post: operations["worktrees_commit"];
         delete?: never;
@@ -1470,8 +1470,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Merge a session's work tree into the branch checked out in its project.
-         * @description Merge a session's work tree into the branch checked out in its project. Needs the scope `operate`.
+         * Merge a session's worktree into the branch checked out in its project.
+         * @description Merge a session's worktree into the branch checked out in its project. Needs the scope `operate`.
          */
         post: operations["worktrees_merge"];
         delete?: never;
@@ -1488,8 +1488,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow the events of some sessions, or of all.
-         * @description Follow the events of some sessions, or of all. Needs the scope `read`.
+         * Stream the events of some sessions, or of all.
+         * @description Stream the events of some sessions, or of all. Needs the scope `read`.
          */
         get: operations["sse_stream_events"];
         put?: never;
@@ -1508,10 +1508,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show what a new session would have around it in a directory.
-         * @description Show what a new session would have around it in a directory. Needs the scope `read`.
+         * Show the inventory that a new session would have in a directory.
+         * @description Show the inventory that a new session would have in a directory. Needs the scope `read`.
          */
-        get: operations["surroundings_show_of_place"];
+        get: operations["inventory_show_surroundings_of_place"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1528,8 +1528,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List tasks, of one session or of all.
-         * @description List tasks, of one session or of all. Needs the scope `read`.
+         * List the tasks of one session or of all.
+         * @description List the tasks of one session or of all. Needs the scope `read`.
          */
         get: operations["tasks_list"];
         put?: never;
@@ -1575,10 +1575,10 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Close a terminal and end all that runs in it.
-         * @description Close a terminal and end all that runs in it. Needs the scope `terminal`.
+         * Close a terminal and end all its processes.
+         * @description Close a terminal and end all its processes. Needs the scope `terminal`.
          */
-        delete: operations["crew_close_terminal"];
+        delete: operations["auxiliary_worker_close_terminal"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1592,8 +1592,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List deleted sessions, those deleted last first.
-         * @description List deleted sessions, those deleted last first. Needs the scope `read`.
+         * List deleted sessions, the most recently deleted first.
+         * @description List deleted sessions, the most recently deleted first. Needs the scope `read`.
          */
         get: operations["trash_list"];
         put?: never;
@@ -1615,8 +1615,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Remove a deleted session for good, with the output it kept.
-         * @description Remove a deleted session for good, with the output it kept. Needs the scope `admin`.
+         * Permanently remove a deleted session with its stored output.
+         * @description Permanently remove a deleted session with its stored output. Needs the scope `admin`.
          */
         delete: operations["trash_remove"];
         options?: never;
@@ -1634,8 +1634,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Bring a deleted session back.
-         * @description Bring a deleted session back. Needs the scope `operate`.
+         * Restore a deleted session.
+         * @description Restore a deleted session. Needs the scope `operate`.
          */
         post: operations["trash_restore"];
         delete?: never;
@@ -1652,19 +1652,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show whether a directory's settings, hooks and git configuration are obeyed, and which those are.
-         * @description Show whether a directory's settings, hooks and git configuration are obeyed, and which those are. Needs the scope `read`.
+         * Show whether a directory is trusted, and its settings, hooks and git configuration that depend on it.
+         * @description Show whether a directory is trusted, and its settings, hooks and git configuration that depend on it. Needs the scope `read`.
          */
         get: operations["trust_show"];
         put?: never;
         /**
-         * Trust a directory as it is now; when an executable part of it changes, that ends.
-         * @description Trust a directory as it is now; when an executable part of it changes, that ends. Needs the scope `admin`.
+         * Trust a directory in its current state; the trust ends when an executable part changes.
+         * @description Trust a directory in its current state; the trust ends when an executable part changes. Needs the scope `admin`.
          */
         post: operations["trust_give"];
         /**
-         * Take trust in a directory back.
-         * @description Take trust in a directory back. Needs the scope `admin`.
+         * Revoke the trust in a directory.
+         * @description Revoke the trust in a directory. Needs the scope `admin`.
          */
         delete: operations["trust_take"];
         options?: never;
@@ -1680,8 +1680,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Sum up tokens, costs and the time of tools, with how much came from caches.
-         * @description Sum up tokens, costs and the time of tools, with how much came from caches. Needs the scope `read`.
+         * Sum up tokens, costs and tool time, with the share that came from caches.
+         * @description Sum up tokens, costs and tool time, with the share that came from caches. Needs the scope `read`.
          */
         get: operations["usage_get"];
         put?: never;
@@ -1696,14 +1696,9 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** Accepted */
-        Accepted: {
-            input_id: string;
-            session: components["schemas"]["SessionView"];
-        };
         /**
          * Advised
-         * @description In auto mode a small model said what it thinks of a call that a person would have been asked about.
+         * @description The advisor of auto mode judged a call that a person would have been asked about.
          */
         Advised: {
             /** @enum {unknown} */
@@ -1714,7 +1709,7 @@ export interface components {
             /** @default  */
             reason: string;
             /**
-             * @description It gave no answer that could be used; the verdict is then `ask`.
+             * @description There was no usable answer; the verdict is then `ask`.
              * @default false
              */
             failed: boolean;
@@ -1729,7 +1724,7 @@ export interface components {
         };
         /**
          * ArtifactMade
-         * @description A workflow mode left something for the next one: a research note, a plan, a review.
+         * @description A workflow mode produced a document for the next one: a research note, a plan, or a review.
          */
         ArtifactMade: {
             /** @enum {unknown} */
@@ -1769,7 +1764,7 @@ export interface components {
         };
         /**
          * BackgroundEnded
-         * @description A background command is over. A `Prompted` of the same id tells the model; `InputDropped` says it knows.
+         * @description A background command ended. A `Prompted` with the same id tells the model; `InputDropped` means it knows.
          */
         BackgroundEnded: {
             /** @enum {unknown} */
@@ -1787,7 +1782,7 @@ export interface components {
             /** @default  */
             output_file: string;
             /**
-             * @description Whether the model is told at once, by a turn of its own if need be, or with the next prompt, or not at all.
+             * @description When the model is told: at once (in a turn of its own if needed), with the next prompt, or not at all.
              * @default wake
              * @enum {unknown}
              */
@@ -1795,19 +1790,19 @@ export interface components {
         };
         /**
          * BackgroundStarted
-         * @description A command goes on in the background while the session does other things.
+         * @description A command runs in the background while the session continues.
          */
         BackgroundStarted: {
             /** @enum {unknown} */
             type: "background_started";
             id: string;
             call_id: string;
-            /** @description What it does, in the model's words, or the beginning of the command. */
+            /** @description The model's description of it, or the beginning of the command. */
             title: string;
             /** @default  */
             output_file: string;
             /**
-             * @description False for processes that a command left running when it ended: nobody asked for their end.
+             * @description False for processes that a command left running when it ended: nothing waits for their end.
              * @default true
              */
             awaited: boolean;
@@ -1822,9 +1817,23 @@ export interface components {
             index: number;
             /** @enum {unknown} */
             kind: "text" | "thinking" | "tool_input";
-            /** @description Of a tool; else empty. */
+            /** @description Name of a tool; else empty. */
             name: string;
             call_id: string;
+        };
+        /**
+         * BlobEnds
+         * @description The beginning and the end of an output, with its size and digest.
+         */
+        BlobEnds: {
+            call_id: string;
+            size: number;
+            sha256: string;
+            head: string;
+            /** @description Empty if `head` is the complete output. */
+            tail: string;
+            /** @description False if the tool itself kept only a part. */
+            whole: boolean;
         };
         /**
          * BlockDone
@@ -1844,7 +1853,7 @@ export interface components {
              */
             usage: components["schemas"]["Usage"];
             /**
-             * @description Cut short by an interrupt or a fault: what had come is kept.
+             * @description Cut short by an interrupt or a fault: what had arrived is kept.
              * @default false
              */
             partial: boolean;
@@ -1857,13 +1866,13 @@ export interface components {
         };
         /**
          * CallRow
-         * @description A call of a tool: one row for its id, however often it or its result was told of.
+         * @description A tool call: one row per id, however often the call or its result was reported.
          */
         CallRow: {
             id: string;
             name: string;
             /**
-             * @description `no_result`: the turn is over and none came. `no_call`: there is a result, but the call never came.
+             * @description `no_result`: the turn ended without one. `no_call`: there is a result, but no call.
              * @enum {unknown}
              */
             status: "completed" | "denied" | "error" | "interrupted" | "no_call" | "no_result" | "pending" | "running";
@@ -1885,7 +1894,7 @@ export interface components {
             /** @default 0 */
             duration_ms: number;
             /**
-             * @description How many results came; the last one is shown.
+             * @description Number of results; the last one is shown.
              * @default 0
              */
             rev: number;
@@ -1902,7 +1911,7 @@ export interface components {
         };
         /**
          * Capabilities
-         * @description What can really be done with this session now. A page shows no button for what is false.
+         * @description Actions that are possible with this session now. Clients hide those that are false.
          */
         Capabilities: {
             /** @default false */
@@ -1910,14 +1919,14 @@ export interface components {
             /** @default false */
             fork_at_message: boolean;
             /**
-             * @description Undo what was done to files since a message.
+             * @description Undo changes to files since a message.
              * @default false
              */
             rewind: boolean;
             /** @default false */
             compact: boolean;
             /**
-             * @description Words reach the agent within a turn.
+             * @description Messages reach the agent during a turn.
              * @default false
              */
             steer: boolean;
@@ -1932,12 +1941,12 @@ export interface components {
             /** @default false */
             change_workflow: boolean;
             /**
-             * @description Its questions and requests for permission come to the inbox.
+             * @description Its questions and approval requests come to the inbox.
              * @default false
              */
             ask_user: boolean;
             /**
-             * @description A call can be allowed with another input.
+             * @description A tool call can be allowed with a changed input.
              * @default false
              */
             edit_input: boolean;
@@ -1946,7 +1955,7 @@ export interface components {
             /** @default false */
             interrupt: boolean;
             /**
-             * @description Its talk can be gone on with in a terminal.
+             * @description Its conversation can be resumed in a terminal.
              * @default false
              */
             terminal_resume: boolean;
@@ -1963,25 +1972,6 @@ export interface components {
             /** @default false */
             sandbox: boolean;
         };
-        /**
-         * Change
-         * @description What is left out stays as it is.
-         */
-        Change: {
-            title?: string;
-            archived?: boolean;
-            pinned?: boolean;
-            model?: string;
-            /** @enum {unknown} */
-            permission_mode?: "acceptEdits" | "auto" | "bypassPermissions" | "default" | "dontAsk" | "plan";
-            /** @enum {unknown} */
-            workflow?: "chat" | "implement" | "plan" | "research" | "review_plan";
-            max_turns?: number;
-            /** @enum {unknown} */
-            inputs?: "interactive" | "locked" | "queue";
-            /** @default 60 */
-            bypass_minutes: number;
-        };
         /** ChangedFile */
         ChangedFile: {
             path: string;
@@ -1992,7 +1982,7 @@ export interface components {
         };
         /** ChangedFiles */
         ChangedFiles: {
-            /** @description The first 500. */
+            /** @description At most 500 files. */
             files: components["schemas"]["ChangedFile"][];
             total: number;
             base: string;
@@ -2000,21 +1990,6 @@ export interface components {
         /** ChangedSession */
         ChangedSession: {
             session: components["schemas"]["SessionView"];
-        };
-        /** Changes */
-        Changes: {
-            /** @description The commit compared with; empty where there is none yet. */
-            base: string;
-            head: string;
-            files: components["schemas"]["DiffFile"][];
-            total: number;
-            /** @default false */
-            truncated: boolean;
-            /**
-             * @description Files that differ too, but are not in the scope that was asked for.
-             * @default 0
-             */
-            elsewhere: number;
         };
         /** ClientList */
         ClientList: {
@@ -2032,8 +2007,17 @@ export interface components {
             created_by: string;
             expires_at: number | null;
             last_seen: number | null;
-            /** @description Whether this very request came with it. */
+            /** @description Whether this request was made with it. */
             current: boolean;
+        };
+        /** CodeExchange */
+        CodeExchange: {
+            code: string;
+            /**
+             * @description Name of this device in the list of clients.
+             * @default
+             */
+            label: string;
         };
         /** CommitBody */
         CommitBody: {
@@ -2051,7 +2035,7 @@ export interface components {
         };
         /**
          * Configured
-         * @description From here on the session is to be run like this.
+         * @description The configuration of the session was set or changed.
          */
         Configured: {
             /** @enum {unknown} */
@@ -2060,12 +2044,18 @@ export interface components {
             /** @default  */
             by: string;
         };
-        /** Continue */
-        Continue: {
+        /** ContextThreshold */
+        ContextThreshold: {
+            /** @description Used fraction of the context window. */
+            at: number;
+            text: string;
+        };
+        /** ContinueBody */
+        ContinueBody: {
             /** @default  */
             prompt: string;
             /**
-             * @description Chosen by the client. The same request with the same id makes no second session: the first one is answered.
+             * @description Chosen by the client. The same request with the same id creates no second session, but returns the first.
              * @default
              */
             client_id: string;
@@ -2080,38 +2070,85 @@ export interface components {
         };
         /**
          * CurrentTask
-         * @description What an agent says it is doing now: the task of its own list that is in progress.
+         * @description The task of the agent's own list that is in progress.
          */
         CurrentTask: {
-            /** @description As in the list of tasks; no two sessions have the same. */
+            /** @description The id in the list of tasks, unique over all sessions. */
             id: string;
             title: string;
         };
         /**
          * Cut
-         * @description A text that came without its middle. The text itself holds its beginning only.
+         * @description A text whose middle was cut out. The text itself contains its beginning only.
          */
         Cut: {
-            /** @description Where in the event it stands. */
+            /** @description Path of the text in the event. */
             path: (string | number)[];
-            /** @description Its end. */
+            /** @description End of the text. */
             tail: string;
-            /** @description Characters between its beginning and its end. */
+            /** @description Characters that were cut out. */
             omitted: number;
             /**
-             * @description Line breaks among those.
+             * @description Line breaks that were cut out.
              * @default 0
              */
             lines: number;
             /**
-             * @description The entry, where cuts of several are listed together; 0 on a frame, which has its own.
+             * @description `seq` of the entry, in a list for several entries; 0 on a frame, which has its own.
              * @default 0
              */
             seq: number;
         };
+        /**
+         * Decided
+         * @description The decision about permission for a call.
+         */
+        Decided: {
+            /** @enum {unknown} */
+            verdict: "accept" | "reject";
+            /** @default  */
+            source: string;
+            /** @default  */
+            reason_type: string;
+            /** @default  */
+            why: string;
+        };
+        /** DecisionBody */
+        DecisionBody: {
+            /** @enum {unknown} */
+            decision: "allow" | "answer" | "deny";
+            /** @description Hash of the input that was shown: a decision is valid for that input only. */
+            input_sha256: string;
+            /**
+             * @description How long it applies; `project` and `user` are stored in the settings and need `admin`.
+             * @default once
+             * @enum {unknown}
+             */
+            scope: "once" | "project" | "session" | "user";
+            /** @default  */
+            reason: string;
+            /**
+             * @description Another input to run instead; also needs `operate`.
+             * @default null
+             */
+            input: Record<string, never> | null;
+            /**
+             * @description Answers to a question: the text of each question and what was chosen.
+             * @default null
+             */
+            answers: Record<string, never> | null;
+            /**
+             * @description For an approved plan: the permission mode in which it is carried out.
+             * @default
+             * @enum {unknown}
+             */
+            mode: "" | "acceptEdits" | "default" | "dontAsk" | "plan";
+            /** @default false */
+            interrupt: boolean;
+        };
         /** DefaultModel */
         DefaultModel: {
-            /** @description Empty: whatever there is a key for. */
+            /** @description Empty to choose one for which there is a key. */
             model: string;
         };
         /** DeletedSession */
@@ -2132,7 +2169,7 @@ export interface components {
             /** @enum {unknown} */
             status: "added" | "copied" | "deleted" | "modified" | "renamed" | "type_changed" | "unmerged" | "untracked";
             /**
-             * @description Where it was before, if it was renamed or copied.
+             * @description Its previous path, if it was renamed or copied.
              * @default
              */
             old_path: string;
@@ -2147,28 +2184,28 @@ export interface components {
             /** @default  */
             new_mode: string;
             /**
-             * @description There is more than is shown here; ask for this path alone, or look at the file.
+             * @description Hunks are missing here; request this path alone, or read the file.
              * @default false
              */
             truncated: boolean;
             /**
-             * @description What there is to show: lines, or why there are none.
+             * @description What can be shown: lines, or the reason why there are none.
              * @default text
              * @enum {unknown}
              */
             view: "binary" | "empty" | "link" | "mode_only" | "renamed_only" | "submodule" | "text" | "too_large" | "unreadable";
             /**
-             * @description Bytes of the file as it is now.
+             * @description Current size of the file in bytes.
              * @default 0
              */
             size: number;
             /**
-             * @description Changes with the file; quote it to take the whole file back. Empty where there is none now.
+             * @description Changes with the file; quote it to revert the whole file. Empty if there is no file now.
              * @default
              */
             version: string;
             /**
-             * @description Whether the whole file can be taken back.
+             * @description Whether the whole file can be reverted.
              * @default false
              */
             rejectable: boolean;
@@ -2178,6 +2215,36 @@ export interface components {
         /** Directories */
         Directories: {
             directories: string[];
+        };
+        /** DirectoryEntry */
+        DirectoryEntry: {
+            name: string;
+            /** @description Relative to the session's directory, as in other requests. */
+            path: string;
+            /** @enum {unknown} */
+            kind: "directory" | "file" | "link" | "other";
+            /** @default 0 */
+            size: number;
+            /** @default 0 */
+            modified: number;
+            /**
+             * @description Target of a symbolic link, as written. It is not followed.
+             * @default
+             */
+            target: string;
+            /**
+             * @description Git ignores it.
+             * @default false
+             */
+            ignored: boolean;
+        };
+        /** DirectoryListing */
+        DirectoryListing: {
+            path: string;
+            entries: components["schemas"]["DirectoryEntry"][];
+            total: number;
+            /** @default false */
+            truncated: boolean;
         };
         /** Draft */
         Draft: {
@@ -2190,19 +2257,34 @@ export interface components {
         Echo: {
             id: string;
         };
-        /**
-         * Ends
-         * @description What an output begins and ends with, and what it is as a whole.
-         */
-        Ends: {
-            call_id: string;
-            size: number;
-            sha256: string;
-            head: string;
-            /** @description Empty where `head` is all there is. */
-            tail: string;
-            /** @description False where the tool itself kept only a part. */
-            whole: boolean;
+        /** EngineInventory */
+        EngineInventory: {
+            engine: string;
+            cwd: string;
+            /** @description The current branch, or the start of a commit hash; empty without a repository. */
+            branch: string;
+            /**
+             * @description Source of the inventory: bobstay's settings, the report of a running engine, or the files it would read.
+             * @enum {unknown}
+             */
+            origin: "engine" | "files" | "settings";
+            /** @description When the engine reported it. */
+            at: number | null;
+            version: string;
+            trusted: boolean;
+            /** @description What is disabled because the directory is not trusted. */
+            notice: string;
+            tools: string[];
+            commands: components["schemas"]["SlashCommand"][];
+            mcp_servers: components["schemas"]["McpServer"][];
+            hooks: components["schemas"]["HookEntry"][];
+            skills: components["schemas"]["NamedExtension"][];
+            agents: components["schemas"]["NamedExtension"][];
+            instructions: components["schemas"]["InstructionFile"][];
+            sandbox: components["schemas"]["SandboxState"];
+            capabilities: components["schemas"]["Capabilities"];
+            /** @description Problems with files that cannot be used. */
+            problems: string[];
         };
         /** EngineOption */
         EngineOption: {
@@ -2210,38 +2292,16 @@ export interface components {
             label: string;
             installed: boolean;
             problem: string;
-            /** @description What it is and what it costs, in a sentence or two for a person who chooses. */
+            /** @description A description with its cost in memory. */
             about: string;
-            /** @description Of the program; empty where it is not known, or not yet. */
+            /** @description Version of the program; empty if it is not known (yet). */
             version: string;
-            /** @description What to expect of a version this server was not tested with. */
+            /** @description A warning about a version that was not tested with this server. */
             warning: string;
-        };
-        /** Entry */
-        Entry: {
-            name: string;
-            /** @description Relative to the session's directory, as other requests take it. */
-            path: string;
-            /** @enum {unknown} */
-            kind: "directory" | "file" | "link" | "other";
-            /** @default 0 */
-            size: number;
-            /** @default 0 */
-            modified: number;
-            /**
-             * @description Of a symbolic link, as it is written. It is not followed.
-             * @default
-             */
-            target: string;
-            /**
-             * @description Git is told to ignore it.
-             * @default false
-             */
-            ignored: boolean;
         };
         /**
          * Envelope
-         * @description A durable event as the log keeps it. `parent` makes the log a tree; `seq` numbers it without holes.
+         * @description A durable event as stored in the log. `parent` makes the log a tree; `seq` numbers it without gaps.
          */
         Envelope: {
             seq: number;
@@ -2266,17 +2326,17 @@ export interface components {
         /** EventPage */
         EventPage: {
             events: components["schemas"]["Envelope"][];
-            /** @description The last entry there is. */
+            /** @description `seq` of the last entry of the log. */
             seq: number;
             /**
-             * @description The texts of these entries that came without their middle.
+             * @description The texts of these entries whose middle was cut out.
              * @default []
              */
             cuts: components["schemas"]["Cut"][];
         };
         /**
          * Excerpt
-         * @description A piece of a text around what was found. `marks` are (start, end) in `text`: no markup, so nothing to escape.
+         * @description An excerpt of a text around its matches. `marks` are (start, end) in `text`: no markup, so nothing to escape.
          */
         Excerpt: {
             text: string;
@@ -2288,15 +2348,6 @@ export interface components {
             cut_before: boolean;
             /** @default false */
             cut_after: boolean;
-        };
-        /** Exchange */
-        Exchange: {
-            code: string;
-            /**
-             * @description What to call this device in the list of clients.
-             * @default
-             */
-            label: string;
         };
         /** FileContent */
         FileContent: {
@@ -2318,42 +2369,30 @@ export interface components {
              */
             newline: "cr" | "crlf" | "lf" | "mixed" | "none";
             /**
-             * @description Of a file that is no text, if it is small.
+             * @description Content of a small binary file.
              * @default
              */
             base64: string;
             /**
-             * @description There is more: ask for it by range.
+             * @description Whether the content is incomplete; read the rest by range.
              * @default false
              */
             truncated: boolean;
         };
-        /** Fork */
-        Fork: {
+        /** ForkBody */
+        ForkBody: {
             /**
-             * @description Id of the entry, prompt or message after which the copy goes its own way; empty for all of it.
+             * @description Id of the last entry, prompt or message to copy; empty for all.
              * @default
              */
             at: string;
             /** @default  */
             prompt: string;
             /**
-             * @description Chosen by the client. The same request with the same id makes no second session: the first one is answered.
+             * @description Chosen by the client. The same request with the same id creates no second session, but returns the first.
              * @default
              */
             client_id: string;
-        };
-        /** Found */
-        Found: {
-            /** @description Newest first. */
-            hits: components["schemas"]["Hit"][];
-            /** @description What was looked for, as it was understood; nothing is found where there are none. */
-            words: string[];
-            /**
-             * @description Of the next page; none if this was the last.
-             * @default null
-             */
-            cursor: string | null;
         };
         /** Healthy */
         Healthy: {
@@ -2365,48 +2404,30 @@ export interface components {
         };
         /** HelloFacts */
         HelloFacts: {
-            /** @description The server says something at least this often. */
+            /** @description Interval of heartbeats. */
             heartbeat: number;
-            /** @description After so long without a word a client takes the connection for dead. */
+            /** @description After so long without a frame a client considers the connection dead. */
             silence: number;
-            /** @description So long a client waits for a connection to come up, and the server for a hello where it needs one. */
+            /** @description Timeout for a connection to open, and for a hello if the server needs one. */
             connect: number;
             retry_first: number;
-            /** @description Waits between tries double from the first to the most. */
+            /** @description Delays between attempts to reconnect double from `retry_first` up to `retry_most`. */
             retry_most: number;
-            /** @description Each wait is made longer or shorter by up to this part of it. */
+            /** @description Each delay is randomly changed by up to this fraction. */
             retry_jitter: number;
-            /** @description A connection that held so long makes the next wait the first again. */
+            /** @description After a connection of this length the next delay is `retry_first` again. */
             retry_calm: number;
-            /** @description Of this run of the server. */
+            /** @description Id of this run of the server. */
             server_id: string;
             protocol: number;
-            /** @description The time by the server's clock, in seconds since 1970: a client may have another. */
+            /** @description The server's clock in seconds since 1970, because a client's clock may differ. */
             now: number;
             version: string;
-        };
-        /** Hit */
-        Hit: {
-            session_id: string;
-            session_title: string;
-            /** @description The entry in the session's log. */
-            seq: number;
-            /** @description `title`, `text`, `thinking`, `call`, `result` or `artifact`. */
-            kind: string;
-            /** @description The message and its part, the call or the artifact. */
-            ref: string;
-            at: number;
-            excerpt: components["schemas"]["Excerpt"];
-            /**
-             * @description The session's log is in the archive.
-             * @default false
-             */
-            stored: boolean;
         };
         /** HookEntry */
         HookEntry: {
             event: string;
-            /** @description Empty: at every such moment. */
+            /** @description Empty to match every such event. */
             matcher: string;
             command: string;
             source: string;
@@ -2432,15 +2453,15 @@ export interface components {
             old_lines: number;
             new_start: number;
             new_lines: number;
-            /** @description What git takes for the name of the function the change is in. */
+            /** @description The function that contains the change, as git detects it. */
             header: string;
             /** @description Lines as in a unified diff, each with ` `, `+`, `-` or `\` before it. */
             text: string;
-            /** @description Of the lines as they are; quote it to take this hunk back. */
+            /** @description Hash of the raw lines; quote it to revert this hunk. */
             sha256: string;
         };
-        /** HunkPlace */
-        HunkPlace: {
+        /** HunkPosition */
+        HunkPosition: {
             old_start: number;
             old_lines: number;
             new_start: number;
@@ -2456,7 +2477,7 @@ export interface components {
         };
         /**
          * ImagePart
-         * @description A picture, base64 without line breaks.
+         * @description An image in base64 without line breaks.
          */
         ImagePart: {
             /** @enum {unknown} */
@@ -2469,7 +2490,7 @@ export interface components {
         };
         /**
          * InputDropped
-         * @description A queued message was withdrawn before it was taken up.
+         * @description A queued message was withdrawn before the model read it.
          */
         InputDropped: {
             /** @enum {unknown} */
@@ -2478,7 +2499,7 @@ export interface components {
         };
         /**
          * InputQueued
-         * @description A message came while the session was busy; the `Prompted` with the same id takes it up.
+         * @description A message arrived while the session was busy; the `Prompted` with the same id passes it to the model.
          */
         InputQueued: {
             /** @enum {unknown} */
@@ -2499,7 +2520,7 @@ export interface components {
             bytes: number;
             /** @enum {unknown} */
             level: "engine" | "local" | "managed" | "project" | "session" | "user";
-            /** @description What a folder nobody trusts says is given to the model as that folder's words, not as a person's. */
+            /** @description Instructions of an untrusted directory are given to the model as content of that directory, not as the user's. */
             trusted: boolean;
         };
         /** InteractionClosed */
@@ -2512,19 +2533,33 @@ export interface components {
             /** @default  */
             message: string;
             /**
-             * @description Who decided: a person's name, `hook`, `rule`, or why nobody did.
+             * @description Who decided: a person's name, `hook`, `rule`, or why there was no decision.
              * @default
              */
             by: string;
             /**
-             * @description What is to be run instead, where the answer changed it.
+             * @description The input to run instead, if the answer changed it.
              * @default null
              */
             input: Record<string, never> | null;
         };
         /**
+         * InteractionDecision
+         * @description The decision of a closed interaction.
+         */
+        InteractionDecision: {
+            /** @enum {unknown} */
+            outcome: "allowed" | "cancelled" | "denied";
+            /** @description Who decided: a person's name, `hook`, `rule`, or the reason why nobody did. */
+            by: string;
+            message: string;
+            /** @description The input that was run instead, if the answer changed it; long texts in it are cut. */
+            input: Record<string, never> | null;
+            at: number;
+        };
+        /**
          * InteractionOpened
-         * @description A person is needed. Bound to the call and its very input.
+         * @description A person is asked to decide about a call with exactly this input.
          */
         InteractionOpened: {
             /** @enum {unknown} */
@@ -2544,20 +2579,33 @@ export interface components {
             /** @default  */
             description: string;
             /**
-             * @description The call may destroy what cannot be brought back: front ends offer no lasting permission for it.
+             * @description The call may destroy what cannot be restored: front ends offer no lasting permission for it.
              * @default false
              */
             destructive: boolean;
         };
         /**
          * InteractionOpenedFrame
-         * @description On the topic `app`; the session's own topic has the stored event.
+         * @description Sent on the topic `app`; the session's topic has the stored event.
          */
         InteractionOpenedFrame: {
             /** @enum {unknown} */
             type: "interaction.opened";
             topic: string;
             data: components["schemas"]["OpenedInteraction"];
+        };
+        /**
+         * InteractionOutcome
+         * @description The outcome of an interaction, as reported to a later answer.
+         */
+        InteractionOutcome: {
+            id: string;
+            /** @enum {unknown} */
+            outcome: "allowed" | "cancelled" | "denied";
+            /** @default  */
+            by: string;
+            /** @default  */
+            message: string;
         };
         /** InteractionResolvedFrame */
         InteractionResolvedFrame: {
@@ -2568,7 +2616,7 @@ export interface components {
         };
         /**
          * InteractionView
-         * @description Something a person is needed for, with all that is needed to decide.
+         * @description An open interaction, with all that is needed to decide.
          */
         InteractionView: {
             id: string;
@@ -2596,7 +2644,7 @@ export interface components {
         Items: {
             interactions: components["schemas"]["OpenItem"][];
             /**
-             * @description Give it back as `cursor` for the next page; null on the last. All open ones are on one page.
+             * @description Send it as `cursor` for the next page; null on the last. All open interactions are on one page.
              * @default null
              */
             cursor: string | null;
@@ -2604,7 +2652,7 @@ export interface components {
         /** KeyTest */
         KeyTest: {
             /**
-             * @description Empty: the key that is used now.
+             * @description Empty for the key in use.
              * @default
              */
             key: string;
@@ -2619,33 +2667,9 @@ export interface components {
             topic: string;
             id: string;
         };
-        /** Limits */
-        Limits: {
-            /** @description Of a message with its pictures, as JSON. */
-            body_bytes: number;
-            /** @description Of all pictures of a message, before they are base64. */
-            image_bytes: number;
-            image_types: string[];
-            events_page: number;
-            sessions_page: number;
-            /** @description Sessions that work at once; others wait in line. */
-            running: number;
-            /** @description Of one session. */
-            terminals: number;
-            /** @description Of what a client says on a stream. */
-            frame_characters: number;
-        };
-        /** Listing */
-        Listing: {
-            path: string;
-            entries: components["schemas"]["Entry"][];
-            total: number;
-            /** @default false */
-            truncated: boolean;
-        };
         /**
          * LiveFrame
-         * @description Anything that is not stored.
+         * @description A frame that is not stored in the log.
          */
         LiveFrame: components["schemas"]["PartBeganFrame"] | components["schemas"]["PartDeltaFrame"] | components["schemas"]["PartDroppedFrame"] | components["schemas"]["ToolOutputFrame"] | components["schemas"]["ModelRequestedFrame"] | components["schemas"]["ModelRetryingFrame"] | components["schemas"]["DiffChangedFrame"] | components["schemas"]["TasksChangedFrame"] | components["schemas"]["SessionChangedFrame"] | components["schemas"]["SessionDeletedFrame"] | components["schemas"]["SessionsLoadingFrame"] | components["schemas"]["InteractionOpenedFrame"] | components["schemas"]["InteractionResolvedFrame"] | components["schemas"]["StreamSynchronizedFrame"] | components["schemas"]["StreamResetFrame"] | components["schemas"]["StreamLeftFrame"] | components["schemas"]["ServerHelloFrame"] | components["schemas"]["ServerHeartbeatFrame"] | components["schemas"]["PongFrame"] | components["schemas"]["ErrorFrame"];
         /** LoadingSessions */
@@ -2657,7 +2681,7 @@ export interface components {
         LocalServer: {
             provider: string;
             url: string;
-            /** @description As they are named for a session: `provider/model`. */
+            /** @description Names as `provider/model`. */
             models: string[];
         };
         /** LocalServers */
@@ -2674,7 +2698,7 @@ export interface components {
         /** McpServer */
         McpServer: {
             name: string;
-            /** @description As the engine says: `connected`, `failed`, `needs-auth`, `pending`, `disabled`; else `configured`, or `not_used` where the engine has no use for such servers. */
+            /** @description As reported by the engine: `connected`, `failed`, `needs-auth`, `pending`, `disabled`; else `configured`, or `not_used` if the engine does not use such servers. */
             state: string;
             source: string;
             /** @enum {unknown} */
@@ -2683,7 +2707,7 @@ export interface components {
         };
         /** Me */
         Me: {
-            /** @description What is written beside your decisions. */
+            /** @description The name recorded with your decisions. */
             name: string;
             scopes: ("admin" | "approve" | "operate" | "read" | "terminal")[];
             client: string;
@@ -2696,10 +2720,15 @@ export interface components {
              */
             strategy: "fast_forward" | "merge" | "squash";
             /**
-             * @description Of the commit that joins; git's usual words if empty.
+             * @description Message of the merge commit; git's default if empty.
              * @default
              */
             message: string;
+        };
+        /** MessageAccepted */
+        MessageAccepted: {
+            input_id: string;
+            session: components["schemas"]["SessionView"];
         };
         /** MessageDone */
         MessageDone: {
@@ -2711,7 +2740,7 @@ export interface components {
             stop: "end_turn" | "max_tokens" | "pause" | "refusal" | "stop_sequence" | "tool_use";
             usage: components["schemas"]["Usage"];
             /**
-             * @description In US dollars; priced once, when it happened.
+             * @description In US dollars, at the price of that time.
              * @default 0
              */
             cost: number;
@@ -2720,7 +2749,7 @@ export interface components {
             /** @default  */
             request_id: string;
             /**
-             * @description The answer ended before its end: what came of it stands, or nothing came that could. Usage is then estimated.
+             * @description The answer broke off: its complete blocks are kept, or there were none. Usage is then estimated.
              * @default
              * @enum {unknown}
              */
@@ -2737,15 +2766,15 @@ export interface components {
             name: string;
             label: string;
             description: string;
-            /** @description What it does and does not do, in a sentence for a person who chooses. */
+            /** @description A sentence about what it does and does not do. */
             details: string;
             /**
-             * @description Those a session in this mode may be in; none named means any. The first is where it begins.
+             * @description Permission modes allowed in this mode; empty for all. A session begins in the first.
              * @default []
              */
             permission_modes: string[];
             /**
-             * @description What it leaves for the next mode: `research`, `plan`, `review`, or nothing.
+             * @description The artifact it produces: `research`, `plan`, `review`, or empty for none.
              * @default
              */
             leaves: string;
@@ -2756,7 +2785,7 @@ export interface components {
             type: "model_changed";
             model: string;
             /**
-             * @description A person chose it; it stands in for this turn; the chosen one is asked again in a new turn.
+             * @description `asked`: a person chose it; `fallback`: it replaces the chosen one for this turn; `restored`: the reverse.
              * @default asked
              * @enum {unknown}
              */
@@ -2770,7 +2799,7 @@ export interface components {
         };
         /**
          * ModelOption
-         * @description A model one can name shortly. Any other is named by its id, or as `provider/id`.
+         * @description A model with an alias. Any other is named by its id, or as `provider/id`.
          */
         ModelOption: {
             alias: string;
@@ -2778,9 +2807,9 @@ export interface components {
             label: string;
             context: number;
             images: boolean;
-            /** @description Whether the server has what it needs to reach it, such as a key. It is not contacted. */
+            /** @description Whether the server has what it needs to use it, such as a key. The provider is not contacted. */
             available: boolean;
-            /** @description What is missing, and what to do. */
+            /** @description What is missing, and what to do; empty if it is available. */
             problem: string;
         };
         /** ModelRequestedFrame */
@@ -2800,10 +2829,10 @@ export interface components {
             data: components["schemas"]["Retry"];
         };
         /**
-         * Named
-         * @description A skill, or a kind of agent.
+         * NamedExtension
+         * @description A skill or an agent type.
          */
-        Named: {
+        NamedExtension: {
             name: string;
             description: string;
             source: string;
@@ -2813,7 +2842,7 @@ export interface components {
         };
         /** NewCode */
         NewCode: {
-            /** @description What to call the device; decisions made on it carry your name and this. */
+            /** @description Name of the device; decisions made on it are recorded under your name and this. */
             label: string;
             /**
              * @default [
@@ -2823,7 +2852,7 @@ export interface components {
              */
             scopes: ("admin" | "approve" | "operate" | "read" | "terminal")[];
             /**
-             * @description Seconds until the code is worth nothing.
+             * @description Seconds until the code expires.
              * @default 600
              */
             expires_in: number;
@@ -2845,7 +2874,7 @@ export interface components {
         NewMessage: {
             content: string;
             /**
-             * @description Chosen by the client. A message sent again with the same id is heard once.
+             * @description Chosen by the client. A message repeated with the same id is delivered once.
              * @default
              */
             client_message_id: string;
@@ -2881,7 +2910,7 @@ export interface components {
             /** @default  */
             model: string;
             /**
-             * @description Empty: as the settings and the workflow say.
+             * @description Empty for the mode from the settings and the workflow.
              * @default
              * @enum {unknown}
              */
@@ -2904,28 +2933,28 @@ export interface components {
              */
             inputs: "interactive" | "locked" | "queue";
             /**
-             * @description False: an external engine is started once for each prompt, asks nobody and ends.
+             * @description If false, an external engine is started for each prompt, runs without asking and exits.
              * @default true
              */
             live: boolean;
             /**
-             * @description What an external engine that is not `live` writes. Only stream-json shows calls and words while they happen.
+             * @description Output of an external engine that is not `live`. Only stream-json shows tool calls and text while it works.
              * @default stream-json
              * @enum {unknown}
              */
             output_format: "json" | "stream-json" | "text";
             /**
-             * @description A throw-away session: an external engine keeps nothing of it, and it is removed a day after its last entry.
+             * @description A temporary session: an external engine stores nothing, and it is removed a day after its last entry.
              * @default false
              */
             ephemeral: boolean;
             /**
-             * @description How long permission is bypassed, where the permission mode says so.
+             * @description Duration of the mode `bypassPermissions`.
              * @default 60
              */
             bypass_minutes: number;
             /**
-             * @description Work in a work tree of its own, on a branch of its own.
+             * @description Whether to work in a new worktree on a new branch.
              * @default false
              */
             worktree: boolean;
@@ -2934,31 +2963,31 @@ export interface components {
             /** @default  */
             base: string;
             /**
-             * @description What earlier sessions left, to be handed over with the prompt.
+             * @description Artifacts of earlier sessions to include in the prompt.
              * @default []
              */
             artifacts: components["schemas"]["ArtifactReference"][];
             /**
-             * @description Variables for its processes; kept apart from the log, and never shown.
+             * @description Environment variables of its processes; not stored in the log, and never shown.
              * @default {}
              */
             env: {
                 [key: string]: string;
             };
             /**
-             * @description MCP servers for an external engine; kept apart from the log, and only their names are shown.
+             * @description MCP servers of an external engine; not stored in the log, and only their names are shown.
              * @default {}
              */
             mcp_config: Record<string, never>;
             /**
-             * @description Chosen by the client. The same request with the same id makes no second session: the first one is answered.
+             * @description Chosen by the client. The same request with the same id creates no second session, but returns the first.
              * @default
              */
             client_id: string;
         };
         /**
          * NewSubscription
-         * @description What `PushSubscription.toJSON()` gives, and what it is called.
+         * @description The output of `PushSubscription.toJSON()`, with a label.
          */
         NewSubscription: {
             endpoint: string;
@@ -2966,7 +2995,7 @@ export interface components {
             /** @default  */
             label: string;
             /**
-             * @description Tell it of work that is done, too; questions and failures are always told.
+             * @description Whether to notify about completed work too; interactions and failures are always sent.
              * @default false
              */
             completed: boolean;
@@ -2985,14 +3014,14 @@ export interface components {
         /** NewTerminal */
         NewTerminal: {
             /**
-             * @description Go on in it with the talk of the session's external engine.
+             * @description Resume the conversation of the session's external engine in it.
              * @default false
              */
             resume: boolean;
         };
         /**
          * Noted
-         * @description Something a person should know that is no part of the talk with the model.
+         * @description A note for the person that is no part of the conversation with the model.
          */
         Noted: {
             /** @enum {unknown} */
@@ -3004,7 +3033,7 @@ export interface components {
              */
             level: "error" | "info" | "notice" | "warning";
             /**
-             * @description What kind of news it is, for programs; `hook_no_verdict` for a hook that did not answer in time.
+             * @description The kind of note, for programs; `hook_no_verdict` for a hook that did not answer in time.
              * @default
              * @enum {unknown}
              */
@@ -3013,30 +3042,30 @@ export interface components {
         /** OneTimeCode */
         OneTimeCode: {
             code: string;
-            /** @description Append it to an address of this console, and the page signs in by itself. */
+            /** @description Append it to the URL of this console: the page then signs in automatically. */
             fragment: string;
             expires_at: number;
         };
         /**
          * OpenItem
-         * @description Something a person is or was needed for, with all that must be seen before deciding.
+         * @description An open or decided interaction, with everything a person needs to decide it.
          */
         OpenItem: {
             session_id: string;
             session_title: string;
             cwd: string;
             summary: components["schemas"]["InteractionView"];
-            /** @description What is asked. Of one that is decided long texts are cut; the log has them whole. */
+            /** @description The request. Long texts of a decided one are cut; the log has them whole. */
             opened: components["schemas"]["InteractionOpened"];
             /**
-             * @description How it ended; null while it is open.
+             * @description The decision; null while it is open.
              * @default null
              */
-            outcome: components["schemas"]["bobstay.server.api.interactions_routes.Decided"] | null;
+            outcome: components["schemas"]["InteractionDecision"] | null;
         };
         /**
          * OpenPart
-         * @description A part that is being said, as far as it was sent. Output of a command has a `call_id` and no `message_id`.
+         * @description An unfinished part, as far as it was sent. Output of a command has a `call_id` and no `message_id`.
          */
         OpenPart: {
             offset: number;
@@ -3053,23 +3082,10 @@ export interface components {
             session_id: string;
             interaction: components["schemas"]["InteractionView"];
         };
-        /**
-         * Outcome
-         * @description How an interaction ended, as the second one to answer is told.
-         */
-        Outcome: {
-            id: string;
-            /** @enum {unknown} */
-            outcome: "allowed" | "cancelled" | "denied";
-            /** @default  */
-            by: string;
-            /** @default  */
-            message: string;
-        };
         /** OutputPiece */
         OutputPiece: {
             call_id: string;
-            /** @description It may jump: only the end of long output is sent. */
+            /** @description Characters before this text. It may jump: only the end of long output is sent. */
             offset: number;
             text: string;
         };
@@ -3091,7 +3107,7 @@ export interface components {
         };
         /**
          * PartDroppedFrame
-         * @description The model is asked anew: what it had begun to say is void.
+         * @description The model request is retried: the unfinished part is void.
          */
         PartDroppedFrame: {
             /** @enum {unknown} */
@@ -3113,7 +3129,7 @@ export interface components {
             index: number;
             /** @enum {unknown} */
             kind: "text" | "thinking" | "tool_input";
-            /** @description Characters of this part before these. */
+            /** @description Characters of this part before this text. */
             offset: number;
             text: string;
         };
@@ -3142,9 +3158,9 @@ export interface components {
             name: string;
             label: string;
             description: string;
-            /** @description Only those who may `approve` can choose it: it asks less. */
+            /** @description Whether choosing it needs the scope `approve`, because it asks less. */
             needs_approve: boolean;
-            /** @description It ends by itself, see `bypass`. */
+            /** @description Whether it ends after a time, see `bypass`. */
             timed: boolean;
         };
         /**
@@ -3172,7 +3188,7 @@ export interface components {
         };
         /**
          * ProblemBody
-         * @description The body of every answer that is not a success.
+         * @description The body of every unsuccessful response.
          */
         ProblemBody: {
             error: components["schemas"]["Problem"];
@@ -3195,7 +3211,7 @@ export interface components {
         };
         /**
          * Prompted
-         * @description Words for the model from outside: a person's prompt, or the harness's own reminder.
+         * @description Input for the model: a person's prompt, or a reminder from the harness or a hook.
          */
         Prompted: {
             /** @enum {unknown} */
@@ -3213,7 +3229,7 @@ export interface components {
              */
             client_id: string;
             /**
-             * @description For words that are not a person's: what made them, such as `output_limit` or `stop_hook`.
+             * @description The cause of input that is not a person's, such as `output_limit` or `stop_hook`.
              * @default
              */
             why: string;
@@ -3226,13 +3242,13 @@ export interface components {
         /** ProviderList */
         ProviderList: {
             providers: components["schemas"]["ProviderView"][];
-            /** @description What a session gets that names none; empty where no model is connected. */
+            /** @description Model of sessions that name none; empty if no model is connected. */
             default_model: string;
             /** @description The default model of the user's settings; empty if they name none. */
             chosen_model: string;
-            /** @description A model that the environment of the server names, which wins over the settings. */
+            /** @description The model from the server's environment, which overrides the settings. */
             environment_model: string;
-            /** @description What is wrong with the settings or the stored keys. */
+            /** @description A problem with the settings or the stored keys. */
             warning: string;
         };
         /** ProviderView */
@@ -3240,15 +3256,15 @@ export interface components {
             name: string;
             label: string;
             /**
-             * @description Where the key that is used comes from.
+             * @description Source of the key in use.
              * @enum {unknown}
              */
             key: "environment" | "helper" | "none" | "settings" | "stored";
-            /** @description The variable or the file that has it. */
+            /** @description The variable or file that contains it. */
             source: string;
-            /** @description Whether a key is stored, used or not. */
+            /** @description Whether a key is stored, even if another one is in use. */
             stored: boolean;
-            /** @description A server on the user's own machine, which needs no key. */
+            /** @description Whether it is a server on the user's own machine, which needs no key. */
             local: boolean;
         };
         /**
@@ -3272,11 +3288,11 @@ export interface components {
             id: string;
             label: string;
             who: string;
-            /** @description The host that delivers. The whole address is not shown: who has it can send. */
+            /** @description Host of the push service. The full endpoint is not shown, because it allows sending. */
             service: string;
             created_at: number;
             completed: boolean;
-            /** @description It was made by the very client that asks. */
+            /** @description Whether it was created by the client of this request. */
             mine: boolean;
         };
         /** PushDevices */
@@ -3292,7 +3308,7 @@ export interface components {
         PutUser: {
             scopes: ("admin" | "approve" | "operate" | "read" | "terminal")[];
             /**
-             * @description Left out, they keep the one they have; who has none comes in by a trusted reverse proxy only.
+             * @description If left out, it stays unchanged. A user without a password can sign in through a trusted reverse proxy only.
              * @default null
              */
             password: string | null;
@@ -3308,7 +3324,7 @@ export interface components {
         };
         /**
          * Raw
-         * @description What another engine said, or a newer version stored, and we have no word for.
+         * @description An event of another engine, or of a newer version, that this version does not know.
          */
         Raw: {
             /** @enum {unknown} */
@@ -3328,12 +3344,12 @@ export interface components {
         /** Rejected */
         Rejected: {
             path: string;
-            /** @description Where a copy of the file before this is, on the server; empty if there was no file. */
+            /** @description Path of a copy of the previous file on the server; empty if there was none. */
             kept: string;
-            /** @description What still differs at this path. */
-            changes: components["schemas"]["Changes"];
+            /** @description The remaining changes at this path. */
+            changes: components["schemas"]["WorkingChanges"];
             /**
-             * @description Quote it to have the file as it was before.
+             * @description Send it to undo the rejection.
              * @default
              */
             undo: string;
@@ -3342,22 +3358,22 @@ export interface components {
         Rejection: {
             path: string;
             /**
-             * @description The hunk to take back; none for the whole file.
+             * @description The hunk to revert; null for the whole file.
              * @default null
              */
-            hunk: components["schemas"]["HunkPlace"] | null;
+            hunk: components["schemas"]["HunkPosition"] | null;
             /**
-             * @description Of the hunk, as the diff gave it.
+             * @description Hash of the hunk, from the diff.
              * @default
              */
             sha256: string;
             /**
-             * @description Of the whole file, as the diff gave it; empty for one that was deleted.
+             * @description Version of the whole file, from the diff; empty for a deleted file.
              * @default
              */
             version: string;
             /**
-             * @description As the diff was asked for.
+             * @description `base` of the diff.
              * @default
              */
             base: string;
@@ -3373,7 +3389,7 @@ export interface components {
         Retry: {
             attempt: number;
             attempts: number;
-            /** @description Seconds until the model is asked again. */
+            /** @description Seconds until the retry. */
             delay: number;
             status: number | null;
             error: string;
@@ -3381,7 +3397,7 @@ export interface components {
         /** Root */
         Root: {
             path: string;
-            /** @description By a person in the page, who can remove it again. */
+            /** @description Whether it was added by a person and can be removed again. */
             added: boolean;
         };
         /** RootPath */
@@ -3404,7 +3420,7 @@ export interface components {
         /** RuleList */
         RuleList: {
             rules: components["schemas"]["RuleView"][];
-            /** @description Whether the directory's own settings count. */
+            /** @description Whether the directory's own settings are used. */
             trusted: boolean;
         };
         /** RuleView */
@@ -3418,7 +3434,7 @@ export interface components {
         };
         /**
          * RunDone
-         * @description A turn is over: the one last word on how it went.
+         * @description A turn ended; this is its last event.
          */
         RunDone: {
             /** @enum {unknown} */
@@ -3433,7 +3449,7 @@ export interface components {
             /** @default  */
             stop: string;
             /**
-             * @description HTTP status of the failure, where there is one.
+             * @description HTTP status of the failure, if there is one.
              * @default null
              */
             status: number | null;
@@ -3447,7 +3463,7 @@ export interface components {
             /** @default null */
             deferred: components["schemas"]["ToolCall"] | null;
             /**
-             * @description Model calls made in this turn.
+             * @description Model requests made in this turn.
              * @default 0
              */
             turns: number;
@@ -3456,29 +3472,59 @@ export interface components {
         };
         /** SandboxState */
         SandboxState: {
-            /** @description The settings want commands to run in one. */
+            /** @description Whether the settings enable a sandbox for commands. */
             enabled: boolean;
-            /** @description Which one works here; empty where none is wanted, or none works. */
+            /** @description The sandbox that works here; empty if none is enabled or none works. */
             kind: string;
             problem: string;
+        };
+        /** SearchHit */
+        SearchHit: {
+            session_id: string;
+            session_title: string;
+            /** @description The entry in the session's log. */
+            seq: number;
+            /** @description `title`, `text`, `thinking`, `call`, `result` or `artifact`. */
+            kind: string;
+            /** @description The message and its part, the call or the artifact. */
+            ref: string;
+            at: number;
+            excerpt: components["schemas"]["Excerpt"];
+            /**
+             * @description The session's log is in the archive.
+             * @default false
+             */
+            stored: boolean;
+        };
+        /** SearchResults */
+        SearchResults: {
+            /** @description Newest first. */
+            hits: components["schemas"]["SearchHit"][];
+            /** @description The normalised search terms; nothing is found if there are none. */
+            words: string[];
+            /**
+             * @description Cursor of the next page; none if this was the last.
+             * @default null
+             */
+            cursor: string | null;
         };
         /** ServerConfig */
         ServerConfig: {
             version: string;
-            /** @description Of this run of the server; the same as in `server.hello`. */
+            /** @description Id of this run of the server; the same as in `server.hello`. */
             server_id: string;
-            /** @description Both ends of a stream keep to it: the client's patience is never shorter than the server's beat (FM-4). */
-            timing: components["schemas"]["Timing"];
+            /** @description Timing of streams: a client's timeout is never shorter than the server's heartbeat interval. */
+            timing: components["schemas"]["StreamTiming"];
             thresholds: components["schemas"]["Thresholds"];
             workflows: components["schemas"]["ModeOption"][];
             permission_modes: components["schemas"]["PermissionOption"][];
             models: components["schemas"]["ModelOption"][];
-            /** @description What a session gets that names none; empty where there is no key for any. */
+            /** @description Model of sessions that name none; empty if there is no key for any. */
             default_model: string;
             engines: string[];
-            /** @description The same, with whether they can be started. */
+            /** @description The engines with details, and whether they can be started. */
             engine_options: components["schemas"]["EngineOption"][];
-            limits: components["schemas"]["Limits"];
+            limits: components["schemas"]["ServerLimits"];
             bypass: components["schemas"]["BypassLimits"];
             default_max_turns: number;
             /** @description Sessions may work in these directories and below. */
@@ -3486,7 +3532,7 @@ export interface components {
             /** @description Where the server was started, if sessions may work there. */
             start_directory: string;
             home: string;
-            /** @description Whether devices can be told, see `/push`. */
+            /** @description Whether push notifications are supported, see `/push`. */
             notifications: boolean;
         };
         /** ServerHeartbeatFrame */
@@ -3501,9 +3547,44 @@ export interface components {
             type: "server.hello";
             data: components["schemas"]["HelloFacts"];
         };
+        /** ServerLimits */
+        ServerLimits: {
+            /** @description Maximum bytes of a message with its images, as JSON. */
+            body_bytes: number;
+            /** @description Maximum bytes of all images of a message, before base64. */
+            image_bytes: number;
+            image_types: string[];
+            events_page: number;
+            sessions_page: number;
+            /** @description Sessions that may run at once; others wait in a queue. */
+            running: number;
+            /** @description Maximum terminals of a session. */
+            terminals: number;
+            /** @description Maximum characters of a frame from a client. */
+            frame_characters: number;
+        };
+        /**
+         * SessionChange
+         * @description Fields that are left out stay unchanged.
+         */
+        SessionChange: {
+            title?: string;
+            archived?: boolean;
+            pinned?: boolean;
+            model?: string;
+            /** @enum {unknown} */
+            permission_mode?: "acceptEdits" | "auto" | "bypassPermissions" | "default" | "dontAsk" | "plan";
+            /** @enum {unknown} */
+            workflow?: "chat" | "implement" | "plan" | "research" | "review_plan";
+            max_turns?: number;
+            /** @enum {unknown} */
+            inputs?: "interactive" | "locked" | "queue";
+            /** @default 60 */
+            bypass_minutes: number;
+        };
         /**
          * SessionChanged
-         * @description What people say about a session beside the talk; a field that is None stays as it was.
+         * @description Title, flags or parent of the session changed; a field that is None stays as it was.
          */
         SessionChanged: {
             /** @enum {unknown} */
@@ -3517,7 +3598,7 @@ export interface components {
             /** @default null */
             discarded: boolean | null;
             /**
-             * @description The session this one goes on from.
+             * @description The session this one continues.
              * @default null
              */
             parent: string | null;
@@ -3533,9 +3614,9 @@ export interface components {
         };
         /**
          * SessionConfig
-         * @description How a session is to be run, whoever runs it.
+         * @description The configuration of a session, whichever engine runs it.
          *
-         *         Values of the environment and the configuration of MCP servers are not here: they may be secret.
+         *         Environment variables and the configuration of MCP servers are not included: they may be secret.
          */
         SessionConfig: {
             /**
@@ -3565,28 +3646,28 @@ export interface components {
             /** @default [] */
             disallowed_tools: string[];
             /**
-             * @description Names of the MCP servers that were given to this session.
+             * @description Names of the MCP servers configured for this session.
              * @default []
              */
             mcp_servers: string[];
             /**
-             * @description Whether an external command stays and takes more prompts, or is started once for each.
+             * @description Whether an external command keeps running and accepts more prompts, or is started once per prompt.
              * @default true
              */
             live: boolean;
             /**
-             * @description What a command that is started once for each prompt writes; one that stays always streams.
+             * @description Output format of a command that is started once per prompt; one that keeps running always streams.
              * @default stream-json
              * @enum {unknown}
              */
             output_format: "json" | "stream-json" | "text";
             /**
-             * @description A throw-away session: an external command keeps nothing of it, and it is removed a day after its last entry.
+             * @description A temporary session: an external command stores nothing of it, and it is removed a day after its last entry.
              * @default false
              */
             ephemeral: boolean;
             /**
-             * @description Whether people may steer, may only queue, or may not write at all.
+             * @description Whether people may steer, may only queue messages, or may not write at all.
              * @default interactive
              * @enum {unknown}
              */
@@ -3597,19 +3678,19 @@ export interface components {
              */
             bypass_until: number;
             /**
-             * @description The work tree made for this session, if one was.
+             * @description The worktree made for this session, if there is one.
              * @default
              */
             worktree: string;
             /** @default  */
             branch: string;
             /**
-             * @description The commit that work tree began from.
+             * @description The commit the worktree was created from.
              * @default
              */
             base: string;
             /**
-             * @description The directory the session belongs to in lists: where its work tree came from, else where it works.
+             * @description The directory under which the session is listed: the repository of its worktree, else its working directory.
              * @default
              */
             project: string;
@@ -3625,7 +3706,7 @@ export interface components {
         SessionList: {
             sessions: components["schemas"]["SessionView"][];
             /**
-             * @description Give it back as `cursor` for the next page; null on the last.
+             * @description Send it as `cursor` for the next page; null on the last.
              * @default null
              */
             cursor: string | null;
@@ -3653,7 +3734,7 @@ export interface components {
         SessionView: {
             id: string;
             /**
-             * @description Given by a person, else the beginning of the first prompt.
+             * @description Set by a person, else the beginning of the first prompt.
              * @default
              */
             title: string;
@@ -3668,33 +3749,33 @@ export interface components {
              */
             status: "completed" | "discarded" | "draft" | "failed" | "interrupted" | "interrupting" | "running" | "starting" | "waiting_input";
             /**
-             * @description Why it failed or was interrupted, where there is a reason to tell.
+             * @description Why it failed or was interrupted, if known.
              * @default
              */
             error: string;
             /**
-             * @description Whether its agent works, waits for a person, or does nothing.
+             * @description Whether its agent works, waits for a person, or is idle.
              * @default idle
              * @enum {unknown}
              */
             activity: "active" | "asking" | "idle";
             /**
-             * @description How it is to be run, as people chose it.
+             * @description Its configuration, as chosen by people.
              * @default {}
              */
             config: components["schemas"]["SessionConfig"];
             /**
-             * @description The model of its newest turn, else the one that was chosen.
+             * @description The model of its latest turn, else the configured one.
              * @default
              */
             model: string;
             /**
-             * @description The permission mode it is in now; an agent may have changed it since it was configured.
+             * @description The current permission mode; an agent may have changed it since it was configured.
              * @default default
              */
             permission_mode: string;
             /**
-             * @description The session it goes on from; empty if from none.
+             * @description The session it continues; empty if none.
              * @default
              */
             parent: string;
@@ -3724,52 +3805,52 @@ export interface components {
              */
             turns: number;
             /**
-             * @description Model calls made, as far as told: an engine's own count of a turn, where it is higher than the answers seen.
+             * @description Model requests so far: the engine's own count of a turn if it is higher than the number of answers.
              * @default 0
              */
             steps: number;
             /**
-             * @description Tokens of all answers so far.
+             * @description Tokens of all model answers so far.
              * @default {}
              */
             usage: components["schemas"]["Usage"];
             /**
-             * @description Of the newest answer in the main talk: what fills the context.
+             * @description Tokens of the latest answer in the main conversation: the size of the context.
              * @default {}
              */
             last_usage: components["schemas"]["Usage"];
             /**
-             * @description In US dollars, of all answers so far.
+             * @description Cost of all answers so far, in US dollars.
              * @default 0
              */
             cost: number;
             /**
-             * @description Tokens before the model at the end of its last answer.
+             * @description Tokens in the context after the last answer.
              * @default 0
              */
             context: number;
             /**
-             * @description Tokens that fit before the model.
+             * @description Size of the model's context window in tokens.
              * @default 168000
              */
             context_limit: number;
             /**
-             * @description What a person is asked now.
+             * @description Open interactions.
              * @default []
              */
             interactions: components["schemas"]["InteractionView"][];
             /**
-             * @description Messages that wait for the agent.
+             * @description Messages queued for the agent.
              * @default []
              */
             queued: components["schemas"]["QueuedView"][];
             /**
-             * @description Its agent and its terminals, with the last ones that have ended.
+             * @description Its agent and its terminals, including the last ones that have ended.
              * @default []
              */
             workers: components["schemas"]["WorkerView"][];
             /**
-             * @description Ids of the calls of tools that have no result yet.
+             * @description Ids of tool calls without a result.
              * @default []
              */
             open_calls: string[];
@@ -3780,29 +3861,29 @@ export interface components {
             /** @default null */
             current_task: components["schemas"]["CurrentTask"] | null;
             /**
-             * @description Number of the last entry of its log; streams go on after it.
+             * @description Number of the last entry of its log; streams continue after it.
              * @default 0
              */
             seq: number;
             /**
-             * @description Id of the last entry of its log: where a fork goes its own way if it names no other entry.
+             * @description Id of the last entry of its log: where a fork begins unless it names another entry.
              * @default
              */
             head: string;
             /**
-             * @description Its log is packed away in the archive. It can be read as it is; the next change brings it back.
+             * @description Its log is in the archive. It can be read there; the next change restores it.
              * @default false
              */
             stored: boolean;
             /**
-             * @description Another process runs it: a command line, or a console that is no longer.
+             * @description Another process runs it: a command line, or an earlier console.
              * @default false
              */
             elsewhere: boolean;
         };
         /**
          * SessionsLoadingFrame
-         * @description The server has just started: sessions it does not list yet.
+         * @description Progress of loading sessions after a start of the server.
          */
         SessionsLoadingFrame: {
             /** @enum {unknown} */
@@ -3820,9 +3901,9 @@ export interface components {
             /** @description Without the slash. */
             name: string;
             description: string;
-            /** @description What may follow it. */
+            /** @description Hint about its arguments. */
             hint: string;
-            /** @description The file it stands in; empty for those of the engine itself. */
+            /** @description The file that defines it; empty for commands of the engine itself. */
             source: string;
             /** @enum {unknown} */
             level: "engine" | "local" | "managed" | "project" | "session" | "user";
@@ -3831,12 +3912,12 @@ export interface components {
         /** Snapshot */
         Snapshot: {
             session: components["schemas"]["SessionView"];
-            /** @description The last ones; `seq` of the first tells where to go on backwards. */
+            /** @description The last entries; read earlier ones from `seq` of the first backwards. */
             events: components["schemas"]["Envelope"][];
             parts: Record<string, never>[];
             seq: number;
             /**
-             * @description The texts of these entries that came without their middle.
+             * @description The texts of these entries whose middle was cut out.
              * @default []
              */
             cuts: components["schemas"]["Cut"][];
@@ -3852,7 +3933,7 @@ export interface components {
         /** Spent */
         Spent: {
             key: string;
-            /** @description Of models. */
+            /** @description Requests to models. */
             calls: number;
             input: number;
             output: number;
@@ -3860,7 +3941,7 @@ export interface components {
             cache_write: number;
             /** @description In US dollars. */
             cost: number;
-            /** @description Which part of what was sent to models came from their cache, 0 to 1. */
+            /** @description The fraction of input tokens that were read from the models' caches, 0 to 1. */
             cache_hit_rate: number;
             sessions: number;
             /** @default 0 */
@@ -3868,19 +3949,19 @@ export interface components {
             /** @default 0 */
             tool_errors: number;
             /**
-             * @description Refused by a person or a rule; these are no errors.
+             * @description Denied by a person or a rule; these are not errors.
              * @default 0
              */
             tool_denied: number;
             /**
-             * @description How long tools worked, without the time somebody was asked. Calls that ran beside each other count each.
+             * @description Run time of tools, without the time spent waiting for approval. Parallel calls each count in full.
              * @default 0
              */
             tool_ms: number;
             /** @default  */
             title: string;
             /**
-             * @description Of a session: tokens before its model now, of how many, and how near that is to the end.
+             * @description Of a session: tokens in its context now; below, the size of the window and how full it is.
              * @default null
              */
             context: number | null;
@@ -3919,12 +4000,12 @@ export interface components {
             /** @default null */
             status: components["schemas"]["Transition"] | null;
             /**
-             * @description `warning` or `critical`, where the context has just grown that full.
+             * @description `warning` or `critical`, if the context has just passed that threshold.
              * @default
              */
             threshold: string;
             /**
-             * @description The texts of `data` that came without their middle, for a client that said `cut`.
+             * @description The texts of `data` whose middle was cut out, for a client that requested `cut`.
              * @default []
              */
             cuts: components["schemas"]["Cut"][];
@@ -3941,7 +4022,7 @@ export interface components {
             topic: string;
             /** @enum {unknown} */
             reason: "future_cursor" | "other_epoch" | "other_server" | "too_old" | "unknown_cursor";
-            /** @description From where it goes on. */
+            /** @description The entry from which it continues. */
             seq?: number | null;
             epoch?: string | null;
         };
@@ -3951,7 +4032,7 @@ export interface components {
             code: "already_answered" | "bad_code" | "bad_host" | "bad_origin" | "bad_request" | "busy_elsewhere" | "cannot_start" | "conflict" | "forbidden" | "input_changed" | "internal" | "invalid" | "invalid_json" | "method_not_allowed" | "not_found" | "not_supported" | "range_not_satisfiable" | "storage" | "too_large" | "too_many" | "unauthorized" | "unavailable" | "unsupported_media_type" | "wrong_state";
             message: string;
             details?: Record<string, never> | null;
-            /** @description Of the client's frame that it is about. */
+            /** @description Id of the client's frame that caused it. */
             id?: string;
         };
         /** StreamResetFrame */
@@ -3964,10 +4045,8 @@ export interface components {
         };
         /**
          * StreamState
-         * @description Of a session `seq`, `epoch`, `session`, `parts`; of `app` `sessions`, `total`, `interactions`, `loading`.
-         *
-         *
-         *         All have a `cursor`. What does not belong to the topic is not there.
+         * @description State of a topic. A session has `seq`, `epoch`, `session`, `parts`; `app` has `sessions`, `total`,
+         *         `interactions`, `loading`; `*` has a `cursor`. Other fields are left out.
          */
         StreamState: {
             topic: string;
@@ -3978,7 +4057,7 @@ export interface components {
             sessions?: components["schemas"]["SessionView"][] | null;
             total?: number | null;
             interactions?: components["schemas"]["OpenedInteraction"][] | null;
-            /** @description How many sessions are still to be loaded after a start. */
+            /** @description Sessions that are not loaded yet after a start. */
             loading?: number | null;
             cursor?: string | null;
         };
@@ -3990,39 +4069,48 @@ export interface components {
             data: components["schemas"]["StreamState"];
             session_id?: string;
         };
+        /**
+         * StreamTiming
+         * @description Times in seconds, sent to clients in `server.hello` and in the configuration.
+         */
+        StreamTiming: {
+            /**
+             * @description Interval of heartbeats.
+             * @default 15
+             */
+            heartbeat: number;
+            /**
+             * @description After so long without a frame a client considers the connection dead.
+             * @default 37.5
+             */
+            silence: number;
+            /**
+             * @description Timeout for a connection to open, and for a hello if the server needs one.
+             * @default 10
+             */
+            connect: number;
+            /** @default 1 */
+            retry_first: number;
+            /**
+             * @description Delays between attempts to reconnect double from `retry_first` up to `retry_most`.
+             * @default 30
+             */
+            retry_most: number;
+            /**
+             * @description Each delay is randomly changed by up to this fraction.
+             * @default 0.3
+             */
+            retry_jitter: number;
+            /**
+             * @description After a connection of this length the next delay is `retry_first` again.
+             * @default 30
+             */
+            retry_calm: number;
+        };
         /** SubscriptionKeys */
         SubscriptionKeys: {
             p256dh: string;
             auth: string;
-        };
-        /** Surroundings */
-        Surroundings: {
-            engine: string;
-            cwd: string;
-            /** @description The branch checked out there, or the start of a commit's hash; empty where there is no repository. */
-            branch: string;
-            /**
-             * @description Where this is from: our own settings, the words of a running engine, or files it would read.
-             * @enum {unknown}
-             */
-            origin: "engine" | "files" | "settings";
-            /** @description When the engine said so. */
-            at: number | null;
-            version: string;
-            trusted: boolean;
-            /** @description What is left out because nobody trusts the directory. */
-            notice: string;
-            tools: string[];
-            commands: components["schemas"]["SlashCommand"][];
-            mcp_servers: components["schemas"]["McpServer"][];
-            hooks: components["schemas"]["HookEntry"][];
-            skills: components["schemas"]["Named"][];
-            agents: components["schemas"]["Named"][];
-            instructions: components["schemas"]["InstructionFile"][];
-            sandbox: components["schemas"]["SandboxState"];
-            capabilities: components["schemas"]["Capabilities"];
-            /** @description Files that cannot be used, in words for a person. */
-            problems: string[];
         };
         /** Task */
         Task: {
@@ -4034,7 +4122,7 @@ export interface components {
         };
         /**
          * TaskChange
-         * @description A field that is missing or null stays as it was.
+         * @description Missing or null fields stay unchanged.
          */
         TaskChange: {
             /** @default null */
@@ -4048,6 +4136,10 @@ export interface components {
         };
         /** TaskList */
         TaskList: {
+            tasks: components["schemas"]["TaskRow"][];
+        };
+        /** TaskListing */
+        TaskListing: {
             tasks: components["schemas"]["TaskRow"][];
         };
         /** TaskRow */
@@ -4066,10 +4158,6 @@ export interface components {
             sort_order: number;
             updated_at: number;
             by: string;
-        };
-        /** Tasks */
-        Tasks: {
-            tasks: components["schemas"]["TaskRow"][];
         };
         /** TasksChangedFrame */
         TasksChangedFrame: {
@@ -4093,14 +4181,14 @@ export interface components {
         };
         /**
          * Thinking
-         * @description Reasoning a model showed. It may be sent back only to the vendor that signed it.
+         * @description Reasoning of a model. It may be sent back only to the vendor that signed it.
          */
         Thinking: {
             /** @enum {unknown} */
             type: "thinking";
             text: string;
             /**
-             * @description Opaque proof or ciphertext; a vendor refuses its own thinking without it.
+             * @description Opaque signature or ciphertext; a vendor refuses its own thinking without it.
              * @default
              */
             signature: string;
@@ -4110,16 +4198,10 @@ export interface components {
              */
             origin: string;
             /**
-             * @description The vendor hid the words: `signature` then holds all there is.
+             * @description The vendor encrypted the text: `signature` then holds all of it.
              * @default false
              */
             redacted: boolean;
-        };
-        /** Threshold */
-        Threshold: {
-            /** @description Part of the context that is full. */
-            at: number;
-            text: string;
         };
         /** Thresholds */
         Thresholds: {
@@ -4129,63 +4211,25 @@ export interface components {
              *       "text": "Approaching context limit (60%)"
              *     }
              */
-            warning: components["schemas"]["Threshold"];
+            warning: components["schemas"]["ContextThreshold"];
             /**
              * @default {
              *       "at": 0.9,
              *       "text": "Context nearly full (90%). Consider starting a new session."
              *     }
              */
-            critical: components["schemas"]["Threshold"];
+            critical: components["schemas"]["ContextThreshold"];
         };
-        /** Ticket */
-        Ticket: {
-            /** @description Put it into the query as `ticket`. It is good once, for seconds, for its path. */
+        /** TicketIssued */
+        TicketIssued: {
+            /** @description Send it in the query as `ticket`. It is valid once, for its path, for some seconds. */
             ticket: string;
             expires_at: number;
         };
         /** TicketRequest */
         TicketRequest: {
-            /** @description The path of the one connection, without a query. */
+            /** @description The path of the connection, without a query. */
             path: string;
-        };
-        /**
-         * Timing
-         * @description In seconds. Goes to clients as it is, in `server.hello` and in the configuration.
-         */
-        Timing: {
-            /**
-             * @description The server says something at least this often.
-             * @default 15
-             */
-            heartbeat: number;
-            /**
-             * @description After so long without a word a client takes the connection for dead.
-             * @default 37.5
-             */
-            silence: number;
-            /**
-             * @description So long a client waits for a connection to come up, and the server for a hello where it needs one.
-             * @default 10
-             */
-            connect: number;
-            /** @default 1 */
-            retry_first: number;
-            /**
-             * @description Waits between tries double from the first to the most.
-             * @default 30
-             */
-            retry_most: number;
-            /**
-             * @description Each wait is made longer or shorter by up to this part of it.
-             * @default 0.3
-             */
-            retry_jitter: number;
-            /**
-             * @description A connection that held so long makes the next wait the first again.
-             * @default 30
-             */
-            retry_calm: number;
         };
         /** ToolCall */
         ToolCall: {
@@ -4195,19 +4239,19 @@ export interface components {
             name: string;
             input: Record<string, never>;
             /**
-             * @description The text the model sent where it is not a JSON object; `input` is then empty.
+             * @description The text the model sent if it is not a JSON object; `input` is then empty.
              * @default
              */
             malformed: string;
             /**
-             * @description Opaque proof some vendors want back together with the call.
+             * @description Opaque signature that some vendors want back together with the call.
              * @default
              */
             signature: string;
         };
         /**
          * ToolDone
-         * @description The one answer to a call.
+         * @description The reply to a call; there is exactly one.
          */
         ToolDone: {
             /** @enum {unknown} */
@@ -4223,7 +4267,7 @@ export interface components {
             /** @default 0 */
             duration_ms: number;
             /** @default null */
-            decided: components["schemas"]["bobstay.model.event.Decided"] | null;
+            decided: components["schemas"]["Decided"] | null;
             /**
              * @description Permission was refused: the call never ran.
              * @default false
@@ -4232,7 +4276,7 @@ export interface components {
             /** @default false */
             interrupted: boolean;
             /**
-             * @description The input that was judged or run, where it differs from what the model sent.
+             * @description The input that was judged or run, if it differs from what the model sent.
              * @default null
              */
             input: Record<string, never> | null;
@@ -4244,7 +4288,7 @@ export interface components {
                 [key: string]: string;
             };
             /**
-             * @description Where the shell stands now, if that changed.
+             * @description The shell's working directory, if it changed.
              * @default
              */
             cwd: string;
@@ -4279,7 +4323,7 @@ export interface components {
             type: "tool_started";
             call_id: string;
             name: string;
-            /** @description What is really run: hooks and people may have rewritten what the model sent. */
+            /** @description The input the call runs with: hooks and people may have changed what the model sent. */
             input: Record<string, never>;
             /** @default false */
             read_only: boolean;
@@ -4288,20 +4332,20 @@ export interface components {
         Transcript: {
             /** @description Newest first. */
             rows: components["schemas"]["TranscriptRow"][];
-            /** @description The last entry of the session that is in here: a stream goes on after it. */
+            /** @description The last entry of the session that is included: a stream continues after it. */
             seq: number;
             /** @description Cursor of the next, older page; none if this was the last. */
             before: number | null;
         };
         /** TranscriptRow */
         TranscriptRow: {
-            /** @description Its place in the session, and the cursor for what is older. */
+            /** @description Its position in the session, and the cursor for older rows. */
             seq: number;
             id: string;
             /** @enum {unknown} */
             kind: "artifact" | "assistant" | "harness" | "notice" | "raw" | "result" | "turn" | "user";
             at: number;
-            /** @description The last entry that changed it: what a stream says after that is newer. */
+            /** @description The last entry that changed it: later events of a stream are newer. */
             changed: number;
             /** @default  */
             origin: string;
@@ -4324,7 +4368,7 @@ export interface components {
         };
         /**
          * Transition
-         * @description A change of status that this event brought about.
+         * @description A change of status that this event caused.
          */
         Transition: {
             /** @enum {unknown} */
@@ -4358,24 +4402,24 @@ export interface components {
             cwd: string;
             trusted: boolean;
             /**
-             * @description What is not as it was when the directory was trusted.
+             * @description Parts that changed since the directory was trusted.
              * @default []
              */
             changed: string[];
             /**
-             * @description What would be executed or obeyed in it.
+             * @description Parts of the directory that would be executed or obeyed.
              * @default []
              */
             parts: string[];
             /**
-             * @description Those of the parts that run something of the directory once it is trusted.
+             * @description Those parts that run code of the directory once it is trusted.
              * @default []
              */
             warns: string[];
         };
         /**
          * TurnStarted
-         * @description A person's prompt begins to be worked on; `RunDone` ends it.
+         * @description A turn starts on a person's prompt; `RunDone` ends it.
          */
         TurnStarted: {
             /** @enum {unknown} */
@@ -4384,7 +4428,7 @@ export interface components {
             model: string;
             mode: string;
             /**
-             * @description Tokens the model can have before it, as the engine knows it; 0 where nobody told.
+             * @description Context window of the model in tokens; 0 if the engine does not know it.
              * @default 0
              */
             window: number;
@@ -4423,39 +4467,6 @@ export interface components {
             created_by: string;
             has_password: boolean;
         };
-        /** Verdict */
-        Verdict: {
-            /** @enum {unknown} */
-            decision: "allow" | "answer" | "deny";
-            /** @description Of what was shown: an answer is good for that very input. */
-            input_sha256: string;
-            /**
-             * @description How far it reaches; `project` and `user` are kept in settings and need `admin`.
-             * @default once
-             * @enum {unknown}
-             */
-            scope: "once" | "project" | "session" | "user";
-            /** @default  */
-            reason: string;
-            /**
-             * @description What to run instead; needs `operate` too.
-             * @default null
-             */
-            input: Record<string, never> | null;
-            /**
-             * @description To a question: the words of each question and what was chosen.
-             * @default null
-             */
-            answers: Record<string, never> | null;
-            /**
-             * @description Of a plan that is approved: the permission mode in which it is carried out.
-             * @default
-             * @enum {unknown}
-             */
-            mode: "" | "acceptEdits" | "default" | "dontAsk" | "plan";
-            /** @default false */
-            interrupt: boolean;
-        };
         /** WorkerExited */
         WorkerExited: {
             /** @enum {unknown} */
@@ -4478,14 +4489,14 @@ export interface components {
              */
             why: "asleep" | "exit" | "killed" | "lost" | "not_started" | "stopped";
             /**
-             * @description What a person should read, where something went wrong.
+             * @description The error for a person, if something went wrong.
              * @default
              */
             error: string;
         };
         /**
          * WorkerStarted
-         * @description Something that lives in the session is up: an engine, an external command, a terminal, a watcher.
+         * @description A worker of the session started: an engine, an external command, a terminal, or a watcher.
          */
         WorkerStarted: {
             /** @enum {unknown} */
@@ -4501,43 +4512,43 @@ export interface components {
             /** @default 0 */
             pid: number;
             /**
-             * @description When that process started, as the system counts: with the pid it names one process for ever.
+             * @description Start time of the process in the system's units: with the pid it identifies the process uniquely.
              * @default
              */
             born: string;
             /**
-             * @description The id by which an external engine knows this talk.
+             * @description The id an external engine uses for this session.
              * @default
              */
             engine_session: string;
             /** @default [] */
             command: string[];
             /**
-             * @description Whether it has answered; a process that was started and has said nothing yet is told of again when it does.
+             * @description Whether it has answered; a process that has not yet is reported again when it does.
              * @default true
              */
             ready: boolean;
         };
         /**
          * WorkerState
-         * @description A worker, and how what should be and what is come together.
+         * @description A worker with its supervision state.
          */
         WorkerState: {
             worker: components["schemas"]["WorkerView"];
             alive: boolean;
             /**
-             * @description What an agent is doing.
+             * @description What the agent is doing.
              * @default idle
              * @enum {unknown}
              */
             activity: "active" | "asking" | "idle";
             /**
-             * @description The task of an agent's own list that is in progress.
+             * @description The task in progress of the agent's own list.
              * @default null
              */
             current_task: components["schemas"]["CurrentTask"] | null;
             /**
-             * @description `running` or `asleep`, for those somebody watches over.
+             * @description The desired state of a supervised worker: `running` or `asleep`.
              * @default
              */
             desired: string;
@@ -4547,12 +4558,12 @@ export interface components {
              */
             heartbeat: number;
             /**
-             * @description When what should be and what is were last compared.
+             * @description When the desired and the actual state were last compared.
              * @default 0
              */
             reconciled_at: number;
             /**
-             * @description How often it ended though it should run, since it last did what it was started for.
+             * @description How often it ended unexpectedly since it last worked.
              * @default 0
              */
             failures: number;
@@ -4572,7 +4583,7 @@ export interface components {
             /** @default  */
             error: string;
             /**
-             * @description When it came into this state.
+             * @description When it entered this state.
              * @default 0
              */
             at: number;
@@ -4581,51 +4592,40 @@ export interface components {
         Workers: {
             workers: components["schemas"]["WorkerState"][];
         };
+        /** WorkingChanges */
+        WorkingChanges: {
+            /** @description The commit compared with; empty if there is none yet. */
+            base: string;
+            head: string;
+            files: components["schemas"]["DiffFile"][];
+            total: number;
+            /** @default false */
+            truncated: boolean;
+            /**
+             * @description Files that also differ, but are not in the requested scope.
+             * @default 0
+             */
+            elsewhere: number;
+        };
         /** WorktreeState */
         WorktreeState: {
             branch: string;
             base: string;
             head: string;
-            /** @description The branch it would be merged into: what is checked out in the project. Empty if nothing is. */
+            /** @description The branch it would be merged into: the one checked out in the project. Empty if there is none. */
             target: string;
             ahead: number;
             behind: number;
             /** @description Files with changes that are not committed. */
             dirty: string[];
-            /** @description Files that both sides changed in ways git cannot join. */
+            /** @description Files with changes on both sides that git cannot merge. */
             conflicts: string[];
-            /** @description All its commits, or all they bring, are in the target. */
+            /** @description All its commits, or all their changes, are in the target. */
             merged: boolean;
-        };
-        /**
-         * Decided
-         * @description How the permission question of a call was settled.
-         */
-        "bobstay.model.event.Decided": {
-            /** @enum {unknown} */
-            verdict: "accept" | "reject";
-            /** @default  */
-            source: string;
-            /** @default  */
-            reason_type: string;
-            /** @default  */
-            why: string;
-        };
-        /**
-         * Decided
-         * @description How an interaction ended.
-         */
-        "bobstay.server.api.interactions_routes.Decided": {
-            /** @enum {unknown} */
-            outcome: "allowed" | "cancelled" | "denied";
-            by: string;
-            message: string;
-            input: Record<string, never> | null;
-            at: number;
         };
     };
     responses: {
-        /** @description The request cannot be understood. Codes: bad_request. */
+        /** @description The request is malformed. Codes: bad_request. */
         Failed400_bad_request: {
             headers: {
                 [name: string]: unknown;
@@ -4639,7 +4639,7 @@ export interface components {
                 };
             };
         };
-        /** @description The request cannot be understood. Codes: bad_request, invalid_json. */
+        /** @description The request is malformed. Codes: bad_request, invalid_json. */
         Failed400_bad_request_invalid_json: {
             headers: {
                 [name: string]: unknown;
@@ -4653,7 +4653,7 @@ export interface components {
                 };
             };
         };
-        /** @description Nobody is known to ask. Codes: bad_code, unauthorized. */
+        /** @description The request is not authenticated. Codes: bad_code, unauthorized. */
         Failed401_bad_code_unauthorized: {
             headers: {
                 [name: string]: unknown;
@@ -4667,7 +4667,7 @@ export interface components {
                 };
             };
         };
-        /** @description Nobody is known to ask. Codes: unauthorized. */
+        /** @description The request is not authenticated. Codes: unauthorized. */
         Failed401_unauthorized: {
             headers: {
                 [name: string]: unknown;
@@ -4681,7 +4681,7 @@ export interface components {
                 };
             };
         };
-        /** @description Whoever asks may not do this. Codes: bad_origin, forbidden. */
+        /** @description The request is not allowed. Codes: bad_origin, forbidden. */
         Failed403_bad_origin_forbidden: {
             headers: {
                 [name: string]: unknown;
@@ -4695,7 +4695,7 @@ export interface components {
                 };
             };
         };
-        /** @description There is no such thing. Codes: not_found. */
+        /** @description Not found. Codes: not_found. */
         Failed404_not_found: {
             headers: {
                 [name: string]: unknown;
@@ -4709,7 +4709,7 @@ export interface components {
                 };
             };
         };
-        /** @description Things are not in a state in which this could be done. Codes: already_answered, conflict, input_changed. */
+        /** @description The request conflicts with the current state. Codes: already_answered, conflict, input_changed. */
         Failed409_already_answered_conflict_input_changed: {
             headers: {
                 [name: string]: unknown;
@@ -4723,7 +4723,7 @@ export interface components {
                 };
             };
         };
-        /** @description Things are not in a state in which this could be done. Codes: busy_elsewhere, conflict. */
+        /** @description The request conflicts with the current state. Codes: busy_elsewhere, conflict. */
         Failed409_busy_elsewhere_conflict: {
             headers: {
                 [name: string]: unknown;
@@ -4737,7 +4737,7 @@ export interface components {
                 };
             };
         };
-        /** @description Things are not in a state in which this could be done. Codes: busy_elsewhere, conflict, wrong_state. */
+        /** @description The request conflicts with the current state. Codes: busy_elsewhere, conflict, wrong_state. */
         Failed409_busy_elsewhere_conflict_wrong_state: {
             headers: {
                 [name: string]: unknown;
@@ -4751,7 +4751,7 @@ export interface components {
                 };
             };
         };
-        /** @description Things are not in a state in which this could be done. Codes: conflict. */
+        /** @description The request conflicts with the current state. Codes: conflict. */
         Failed409_conflict: {
             headers: {
                 [name: string]: unknown;
@@ -4765,7 +4765,7 @@ export interface components {
                 };
             };
         };
-        /** @description Things are not in a state in which this could be done. Codes: conflict, wrong_state. */
+        /** @description The request conflicts with the current state. Codes: conflict, wrong_state. */
         Failed409_conflict_wrong_state: {
             headers: {
                 [name: string]: unknown;
@@ -4779,7 +4779,7 @@ export interface components {
                 };
             };
         };
-        /** @description Things are not in a state in which this could be done. Codes: wrong_state. */
+        /** @description The request conflicts with the current state. Codes: wrong_state. */
         Failed409_wrong_state: {
             headers: {
                 [name: string]: unknown;
@@ -4793,7 +4793,7 @@ export interface components {
                 };
             };
         };
-        /** @description Too much was sent. Codes: too_large. */
+        /** @description The body is too large. Codes: too_large. */
         Failed413_too_large: {
             headers: {
                 [name: string]: unknown;
@@ -4807,7 +4807,7 @@ export interface components {
                 };
             };
         };
-        /** @description The body is not of a kind that is taken. Codes: unsupported_media_type. */
+        /** @description The media type of the body is not supported. Codes: unsupported_media_type. */
         Failed415_unsupported_media_type: {
             headers: {
                 [name: string]: unknown;
@@ -4821,7 +4821,7 @@ export interface components {
                 };
             };
         };
-        /** @description There is no such part of it. Codes: range_not_satisfiable. */
+        /** @description The range cannot be satisfied. Codes: range_not_satisfiable. */
         Failed416_range_not_satisfiable: {
             headers: {
                 [name: string]: unknown;
@@ -4835,7 +4835,7 @@ export interface components {
                 };
             };
         };
-        /** @description This server does not answer under that name. Codes: bad_host. */
+        /** @description This server does not answer under that host name. Codes: bad_host. */
         Failed421_bad_host: {
             headers: {
                 [name: string]: unknown;
@@ -4849,7 +4849,7 @@ export interface components {
                 };
             };
         };
-        /** @description What was sent is well formed and makes no sense. Codes: cannot_start. */
+        /** @description The request is well formed but invalid. Codes: cannot_start. */
         Failed422_cannot_start: {
             headers: {
                 [name: string]: unknown;
@@ -4863,7 +4863,7 @@ export interface components {
                 };
             };
         };
-        /** @description What was sent is well formed and makes no sense. Codes: cannot_start, invalid. */
+        /** @description The request is well formed but invalid. Codes: cannot_start, invalid. */
         Failed422_cannot_start_invalid: {
             headers: {
                 [name: string]: unknown;
@@ -4877,7 +4877,7 @@ export interface components {
                 };
             };
         };
-        /** @description What was sent is well formed and makes no sense. Codes: cannot_start, invalid, not_supported. */
+        /** @description The request is well formed but invalid. Codes: cannot_start, invalid, not_supported. */
         Failed422_cannot_start_invalid_not_supported: {
             headers: {
                 [name: string]: unknown;
@@ -4891,7 +4891,7 @@ export interface components {
                 };
             };
         };
-        /** @description What was sent is well formed and makes no sense. Codes: cannot_start, not_supported. */
+        /** @description The request is well formed but invalid. Codes: cannot_start, not_supported. */
         Failed422_cannot_start_not_supported: {
             headers: {
                 [name: string]: unknown;
@@ -4905,7 +4905,7 @@ export interface components {
                 };
             };
         };
-        /** @description What was sent is well formed and makes no sense. Codes: invalid. */
+        /** @description The request is well formed but invalid. Codes: invalid. */
         Failed422_invalid: {
             headers: {
                 [name: string]: unknown;
@@ -4919,7 +4919,7 @@ export interface components {
                 };
             };
         };
-        /** @description What was sent is well formed and makes no sense. Codes: invalid, not_supported. */
+        /** @description The request is well formed but invalid. Codes: invalid, not_supported. */
         Failed422_invalid_not_supported: {
             headers: {
                 [name: string]: unknown;
@@ -4933,7 +4933,7 @@ export interface components {
                 };
             };
         };
-        /** @description What was sent is well formed and makes no sense. Codes: not_supported. */
+        /** @description The request is well formed but invalid. Codes: not_supported. */
         Failed422_not_supported: {
             headers: {
                 [name: string]: unknown;
@@ -4947,7 +4947,7 @@ export interface components {
                 };
             };
         };
-        /** @description Too much at once. Wait. Codes: too_many. */
+        /** @description Too many requests. Wait. Codes: too_many. */
         Failed429_too_many: {
             headers: {
                 [name: string]: unknown;
@@ -4961,7 +4961,7 @@ export interface components {
                 };
             };
         };
-        /** @description The server broke. Codes: internal. */
+        /** @description Internal error of the server. Codes: internal. */
         Failed500_internal: {
             headers: {
                 [name: string]: unknown;
@@ -4975,7 +4975,7 @@ export interface components {
                 };
             };
         };
-        /** @description Not now. Try again soon. Codes: unavailable. */
+        /** @description Temporarily unavailable. Try again soon. Codes: unavailable. */
         Failed503_unavailable: {
             headers: {
                 [name: string]: unknown;
@@ -5014,15 +5014,15 @@ export interface operations {
     audit_get: {
         parameters: {
             query?: {
-                /** @description Only entries older than the one with this id: `before` of the page that was answered last. */
+                /** @description Only entries older than the one with this id; take it from `before` of the previous page. */
                 before?: number | null;
-                /** @description Entries on a page at most. */
+                /** @description Maximum number of entries. */
                 limit?: number;
-                /** @description Only what this person did; empty for everybody. */
+                /** @description Only actions of this person; empty for everybody. */
                 who?: string;
-                /** @description Only deeds of this kind, such as `create` or `refused`; empty for all. */
+                /** @description Only actions of this kind, such as `create` or `refused`; empty for all. */
                 what?: string;
-                /** @description Only what was done to this session; empty for all. */
+                /** @description Only actions on this session; empty for all. */
                 session_id?: string;
             };
             header?: never;
@@ -5031,7 +5031,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5059,7 +5059,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5089,7 +5089,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done, without a body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5110,7 +5110,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5122,7 +5122,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -5153,11 +5153,11 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Exchange"];
+                "application/json": components["schemas"]["CodeExchange"];
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5192,7 +5192,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5223,7 +5223,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5250,7 +5250,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5281,7 +5281,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5316,13 +5316,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             201: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Ticket"];
+                    "application/json": components["schemas"]["TicketIssued"];
                 };
             };
             400: components["responses"]["Failed400_bad_request_invalid_json"];
@@ -5347,7 +5347,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5369,11 +5369,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description Name of the person. */
+                /** @description Name of the user. */
                 name: string;
             };
             cookie?: never;
@@ -5384,7 +5384,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5411,18 +5411,18 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description Name of the person. */
+                /** @description Name of the user. */
                 name: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done, without a body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5443,11 +5443,11 @@ export interface operations {
     files_complete_in_directory: {
         parameters: {
             query: {
-                /** @description Letters that occur in the path in this order. */
+                /** @description Letters that must occur in the path in this order. */
                 q?: string;
-                /** @description Paths at most. */
+                /** @description Maximum number of paths. */
                 limit?: number;
-                /** @description The directory to look in. */
+                /** @description The directory to search. */
                 cwd: string;
             };
             header?: never;
@@ -5456,7 +5456,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5485,7 +5485,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5507,7 +5507,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5519,7 +5519,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5545,7 +5545,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5553,7 +5553,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -5577,7 +5577,7 @@ export interface operations {
     files_list_directories: {
         parameters: {
             query?: {
-                /** @description The beginning of the path, as it was typed. */
+                /** @description The beginning of the path, as typed. */
                 prefix?: string;
             };
             header?: never;
@@ -5586,7 +5586,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5614,7 +5614,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5635,13 +5635,13 @@ export interface operations {
     interactions_listing: {
         parameters: {
             query?: {
-                /** @description Those that wait for a person, oldest first; those that are decided, or all of them, newest first. */
+                /** @description `open` ones, oldest first; `decided` ones or `all`, newest first. */
                 state?: "all" | "decided" | "open";
-                /** @description Only those of this session; empty for all sessions. */
+                /** @description Only interactions of this session; empty for all. */
                 session_id?: string;
-                /** @description `cursor` of the page that was answered last; empty for the first page. */
+                /** @description `cursor` of the previous page; empty for the first. */
                 cursor?: string;
-                /** @description Interactions on a page at most. All open ones come on one page, however many there are. */
+                /** @description Maximum number of interactions. Open ones are always on one page, however many there are. */
                 limit?: number;
             };
             header?: never;
@@ -5650,7 +5650,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5674,7 +5674,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5685,17 +5685,17 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Verdict"];
+                "application/json": components["schemas"]["DecisionBody"];
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Outcome"];
+                    "application/json": components["schemas"]["InteractionOutcome"];
                 };
             };
             400: components["responses"]["Failed400_bad_request_invalid_json"];
@@ -5716,7 +5716,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5724,7 +5724,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5752,7 +5752,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5779,7 +5779,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5809,7 +5809,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5833,7 +5833,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5845,7 +5845,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -5871,7 +5871,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5883,7 +5883,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5914,7 +5914,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5941,7 +5941,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5963,7 +5963,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5978,7 +5978,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6005,7 +6005,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6016,7 +6016,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6040,7 +6040,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6055,7 +6055,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6078,7 +6078,7 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    push_key: {
+    notification_push_key: {
         parameters: {
             query?: never;
             header?: never;
@@ -6087,7 +6087,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6106,7 +6106,7 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    push_list_subscriptions: {
+    notification_list_subscriptions: {
         parameters: {
             query?: never;
             header?: never;
@@ -6115,7 +6115,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6134,11 +6134,11 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    push_subscribe: {
+    notification_subscribe: {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -6150,7 +6150,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -6173,11 +6173,11 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    push_unsubscribe: {
+    notification_unsubscribe: {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6188,7 +6188,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done, without a body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6216,7 +6216,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6243,7 +6243,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6265,7 +6265,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -6277,7 +6277,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -6304,7 +6304,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -6316,7 +6316,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6342,13 +6342,13 @@ export interface operations {
     search_all: {
         parameters: {
             query?: {
-                /** @description Words that must all occur; words in double quotes must stand together. The end of a word may be left out. */
+                /** @description Words that must all occur, also as prefixes of longer words; words in double quotes must be adjacent. */
                 q?: string;
                 /** @description Search this session only; empty for all. */
                 session_id?: string;
-                /** @description `cursor` of the page that was answered last; empty for the first page. */
+                /** @description `cursor` of the previous page; empty for the first. */
                 cursor?: string;
-                /** @description Places on a page at most. */
+                /** @description Maximum number of hits. */
                 limit?: number;
             };
             header?: never;
@@ -6357,13 +6357,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Found"];
+                    "application/json": components["schemas"]["SearchResults"];
                 };
             };
             400: components["responses"]["Failed400_bad_request"];
@@ -6380,19 +6380,19 @@ export interface operations {
     sessions_listing: {
         parameters: {
             query?: {
-                /** @description Only sessions in one of these states, with commas between them; empty for all. */
+                /** @description Only sessions with one of these statuses, separated by commas; empty for all. */
                 status?: string;
-                /** @description Only sessions that belong to this directory, or work in it; empty for all. */
+                /** @description Only sessions of this project or working directory; empty for all. */
                 project?: string;
-                /** @description Only sessions with this text in their title, first prompt or directory. */
+                /** @description Only sessions with this text in their title, first prompt or directory; empty for all. */
                 q?: string;
-                /** @description The archived sessions, instead of the others. */
+                /** @description List the archived sessions instead of the others. */
                 archived?: boolean;
-                /** @description Leave out sessions that others go on from. */
+                /** @description Leave out sessions that others continue. */
                 leaves?: boolean;
-                /** @description `cursor` of the page that was answered last; empty for the first page. */
+                /** @description `cursor` of the previous page; empty for the first. */
                 cursor?: string;
-                /** @description Sessions on a page at most. */
+                /** @description Maximum number of sessions. */
                 limit?: number;
             };
             header?: never;
@@ -6401,7 +6401,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6424,7 +6424,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -6436,7 +6436,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -6471,7 +6471,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6494,7 +6494,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6505,7 +6505,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done, without a body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6528,7 +6528,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6539,11 +6539,11 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Change"];
+                "application/json": components["schemas"]["SessionChange"];
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6578,7 +6578,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6604,14 +6604,14 @@ export interface operations {
             path: {
                 /** @description Id of the session. */
                 id: string;
-                /** @description Id of the call of a tool. */
+                /** @description Id of the tool call. */
                 call_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6638,20 +6638,20 @@ export interface operations {
             path: {
                 /** @description Id of the session. */
                 id: string;
-                /** @description Id of the call of a tool. */
+                /** @description Id of the tool call. */
                 call_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Ends"];
+                    "application/json": components["schemas"]["BlobEnds"];
                 };
             };
             400: components["responses"]["Failed400_bad_request"];
@@ -6671,14 +6671,14 @@ export interface operations {
             path: {
                 /** @description Id of the session. */
                 id: string;
-                /** @description Id of the call of a tool. */
+                /** @description Id of the tool call. */
                 call_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6700,9 +6700,9 @@ export interface operations {
     files_complete: {
         parameters: {
             query?: {
-                /** @description Letters that occur in the path in this order. */
+                /** @description Letters that must occur in the path in this order. */
                 q?: string;
-                /** @description Paths at most. */
+                /** @description Maximum number of paths. */
                 limit?: number;
             };
             header?: never;
@@ -6714,7 +6714,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6738,7 +6738,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6749,11 +6749,11 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Continue"];
+                "application/json": components["schemas"]["ContinueBody"];
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -6779,13 +6779,13 @@ export interface operations {
     diff_show: {
         parameters: {
             query?: {
-                /** @description A commit, branch or tag; empty for the one the session's work tree began from, else HEAD. */
+                /** @description A commit, branch or tag; empty for the base of the session's worktree, else HEAD. */
                 base?: string;
-                /** @description A file or directory, relative to the session's; empty for all. */
+                /** @description A file or directory, relative to the session's directory; empty for all. */
                 path?: string;
-                /** @description Whether the changed lines come along, or only the files and their numbers. */
+                /** @description Whether to include the changed lines, or only files and counts. */
                 hunks?: boolean;
-                /** @description `session`: only what this session changed by its own calls; `turn`: since its last prompt. */
+                /** @description `session`: only changes by this session's tool calls; `turn`: only those since its last prompt. */
                 scope?: "all" | "session" | "turn";
             };
             header?: never;
@@ -6797,13 +6797,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Changes"];
+                    "application/json": components["schemas"]["WorkingChanges"];
                 };
             };
             400: components["responses"]["Failed400_bad_request"];
@@ -6822,7 +6822,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6837,7 +6837,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6864,7 +6864,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6879,7 +6879,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6914,7 +6914,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6937,7 +6937,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6952,7 +6952,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6978,13 +6978,13 @@ export interface operations {
     transcript_events: {
         parameters: {
             query?: {
-                /** @description Entries with a greater `seq` than this; 0 begins with the first. */
+                /** @description Only entries with a greater `seq`; 0 begins with the first. */
                 after?: number;
-                /** @description Entries on a page at most. */
+                /** @description Maximum number of entries. */
                 limit?: number;
-                /** @description The page that ends before this entry, instead of one that begins after another. */
+                /** @description The page that ends before this `seq`; replaces `after`. */
                 before?: number | null;
-                /** @description Characters of a text at most, 0 for all; `cuts` has the ends of longer ones. Messages up to 200 KB stay whole. */
+                /** @description Maximum characters of a text, 0 for all; `cuts` lists the texts that were cut. Messages up to 200 KB stay. */
                 cut?: number;
             };
             header?: never;
@@ -6996,7 +6996,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7019,7 +7019,7 @@ export interface operations {
     export: {
         parameters: {
             query?: {
-                /** @description `md` for people, `json` for the talk that leads to now, `jsonl` for every entry of the log. */
+                /** @description `md` for people, `json` for the current conversation, `jsonl` for every entry of the log. */
                 format?: "json" | "jsonl" | "md";
             };
             header?: never;
@@ -7031,7 +7031,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7056,7 +7056,7 @@ export interface operations {
     files_read: {
         parameters: {
             query: {
-                /** @description Of the file, relative to the session's directory. */
+                /** @description Path of the file, relative to the session's directory. */
                 path: string;
             };
             header?: never;
@@ -7068,7 +7068,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7091,7 +7091,7 @@ export interface operations {
     files_read_raw: {
         parameters: {
             query: {
-                /** @description Of the file, relative to the session's directory. */
+                /** @description Path of the file, relative to the session's directory. */
                 path: string;
             };
             header?: never;
@@ -7103,7 +7103,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7127,9 +7127,9 @@ export interface operations {
     files_list: {
         parameters: {
             query?: {
-                /** @description Relative to the session's directory; empty for that itself. */
+                /** @description Relative to the session's directory; empty for the directory itself. */
                 path?: string;
-                /** @description Entries of the directory at most. */
+                /** @description Maximum number of entries. */
                 limit?: number;
             };
             header?: never;
@@ -7141,13 +7141,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Listing"];
+                    "application/json": components["schemas"]["DirectoryListing"];
                 };
             };
             400: components["responses"]["Failed400_bad_request"];
@@ -7165,7 +7165,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7176,11 +7176,11 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Fork"];
+                "application/json": components["schemas"]["ForkBody"];
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -7207,20 +7207,20 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
                 /** @description Id of the session. */
                 id: string;
-                /** @description Id of the message in the queue. */
+                /** @description Id of the queued message. */
                 input_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7245,13 +7245,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
                 /** @description Id of the session. */
                 id: string;
-                /** @description Id of the message in the queue. */
+                /** @description Id of the queued message. */
                 input_id: string;
             };
             cookie?: never;
@@ -7262,7 +7262,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7289,7 +7289,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7300,7 +7300,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7325,7 +7325,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7336,7 +7336,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7361,7 +7361,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7376,13 +7376,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Accepted"];
+                    "application/json": components["schemas"]["MessageAccepted"];
                 };
             };
             400: components["responses"]["Failed400_bad_request_invalid_json"];
@@ -7403,7 +7403,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7414,7 +7414,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7438,7 +7438,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7449,7 +7449,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7473,9 +7473,9 @@ export interface operations {
     transcript_list_rows: {
         parameters: {
             query?: {
-                /** @description Only rows before this one: `before` of the page that was answered last. */
+                /** @description Only rows before this one; take it from `before` of the previous page. */
                 before?: number | null;
-                /** @description Rows on a page at most. */
+                /** @description Maximum number of rows. */
                 limit?: number;
             };
             header?: never;
@@ -7487,7 +7487,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7510,9 +7510,9 @@ export interface operations {
     transcript_snapshot: {
         parameters: {
             query?: {
-                /** @description The last entries of the log, this many at most. */
+                /** @description Maximum number of entries, from the end of the log. */
                 limit?: number;
-                /** @description Characters of a text at most, 0 for all; `cuts` has the ends of longer ones. Messages up to 200 KB stay whole. */
+                /** @description Maximum characters of a text, 0 for all; `cuts` lists the texts that were cut. Messages up to 200 KB stay. */
                 cut?: number;
             };
             header?: never;
@@ -7524,7 +7524,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7547,9 +7547,9 @@ export interface operations {
     sse_stream_session_events: {
         parameters: {
             query?: {
-                /** @description A cursor: what came as `id` of the last event. The header `Last-Event-ID` goes before it. */
+                /** @description A cursor: the `id` of the last event. The header `Last-Event-ID` takes precedence. */
                 after?: string;
-                /** @description Types of events, with commas; `tool.*` is all that begin with `tool.`. */
+                /** @description Types of events, separated by commas; `tool.*` matches all that begin with `tool.`; empty for all. */
                 types?: string;
             };
             header?: never;
@@ -7561,7 +7561,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7581,7 +7581,7 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    surroundings_show: {
+    inventory_show_surroundings: {
         parameters: {
             query?: never;
             header?: never;
@@ -7593,13 +7593,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Surroundings"];
+                    "application/json": components["schemas"]["EngineInventory"];
                 };
             };
             400: components["responses"]["Failed400_bad_request"];
@@ -7625,13 +7625,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Tasks"];
+                    "application/json": components["schemas"]["TaskListing"];
                 };
             };
             400: components["responses"]["Failed400_bad_request"];
@@ -7648,7 +7648,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7663,7 +7663,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -7687,11 +7687,11 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    crew_open_terminal: {
+    auxiliary_worker_open_terminal: {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7706,7 +7706,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -7730,11 +7730,11 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    crew_watch_changes: {
+    auxiliary_worker_watch_changes: {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7745,7 +7745,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7779,7 +7779,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7802,7 +7802,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7815,7 +7815,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7840,7 +7840,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7853,7 +7853,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7886,7 +7886,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7910,11 +7910,11 @@ export interface operations {
     worktrees_remove: {
         parameters: {
             query?: {
-                /** @description Lose what is not committed. The branch stays if it has commits that were not merged. */
+                /** @description Discard uncommitted changes. The branch is kept if it has unmerged commits. */
                 force?: boolean;
             };
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7925,7 +7925,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done, without a body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7948,7 +7948,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7963,7 +7963,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7990,7 +7990,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -8005,7 +8005,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8031,11 +8031,11 @@ export interface operations {
     sse_stream_events: {
         parameters: {
             query?: {
-                /** @description A cursor: what came as `id` of the last event. The header `Last-Event-ID` goes before it. */
+                /** @description A cursor: the `id` of the last event. The header `Last-Event-ID` takes precedence. */
                 after?: string;
-                /** @description Sessions, with commas; none means all. */
+                /** @description Sessions, separated by commas; empty for all. */
                 session_id?: string;
-                /** @description Types of events, with commas; `tool.*` is all that begin with `tool.`. */
+                /** @description Types of events, separated by commas; `tool.*` matches all that begin with `tool.`; empty for all. */
                 types?: string;
             };
             header?: never;
@@ -8044,7 +8044,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8063,16 +8063,16 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    surroundings_show_of_place: {
+    inventory_show_surroundings_of_place: {
         parameters: {
             query: {
                 /** @description The directory the session would work in. */
                 cwd: string;
-                /** @description The engine it would have: `native`, or the name of an external one. */
+                /** @description The engine of the session: `native`, or the name of an external one. */
                 engine?: string;
-                /** @description The workflow it would have. */
+                /** @description The workflow of the session. */
                 workflow?: "chat" | "implement" | "plan" | "research" | "review_plan";
-                /** @description The model it would have; empty for the default one. */
+                /** @description The model of the session; empty for the default. */
                 model?: string;
             };
             header?: never;
@@ -8081,13 +8081,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Surroundings"];
+                    "application/json": components["schemas"]["EngineInventory"];
                 };
             };
             400: components["responses"]["Failed400_bad_request"];
@@ -8113,13 +8113,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Tasks"];
+                    "application/json": components["schemas"]["TaskListing"];
                 };
             };
             400: components["responses"]["Failed400_bad_request"];
@@ -8137,7 +8137,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -8148,7 +8148,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done, without a body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -8170,7 +8170,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -8185,7 +8185,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8208,11 +8208,11 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
-    crew_close_terminal: {
+    auxiliary_worker_close_terminal: {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -8223,7 +8223,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done, without a body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -8250,7 +8250,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8272,7 +8272,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -8283,7 +8283,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done, without a body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -8305,7 +8305,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -8316,7 +8316,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8339,7 +8339,7 @@ export interface operations {
     trust_show: {
         parameters: {
             query: {
-                /** @description The directory that is asked about. */
+                /** @description The directory. */
                 cwd: string;
             };
             header?: never;
@@ -8348,7 +8348,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8372,7 +8372,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -8384,7 +8384,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8410,7 +8410,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Chosen by the client, new for each request. Sent again within a day, the same request is not done twice: it gets the first answer, with the header `Idempotent-Replayed`. */
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -8422,7 +8422,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8447,7 +8447,7 @@ export interface operations {
     usage_get: {
         parameters: {
             query?: {
-                /** @description What the sums are by. */
+                /** @description What to group the sums by. */
                 group?: "day" | "model" | "project" | "session" | "tool";
                 /** @description The first day, in UTC. */
                 from?: string | null;
@@ -8460,7 +8460,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -1,10 +1,10 @@
-"""What workflow modes left, over HTTP."""
+"""Artifacts of a session over HTTP: the documents that workflow modes produced."""
 
 from msgspec import Struct
 
 from bobstay.model.session_events import ArtifactMade
 from bobstay.server.api.endpoint import ApiCall, Endpoint
-from bobstay.server.artifacts import left_by
+from bobstay.server.artifacts import read_artifacts
 
 
 class Artifacts(Struct, frozen=True):
@@ -12,8 +12,8 @@ class Artifacts(Struct, frozen=True):
 
 
 async def list_artifacts(call: ApiCall) -> Artifacts:
-    """List the research notes, plans and reviews a session left."""
-    return Artifacts(tuple(await left_by(call.console, call.path["id"])))
+    """List the research notes, plans and reviews that a session produced."""
+    return Artifacts(tuple(await read_artifacts(call.console, call.path["id"])))
 
 
 ENDPOINTS = (Endpoint("GET", "/sessions/{id}/artifacts", list_artifacts, returns=Artifacts),)

@@ -1,4 +1,4 @@
-"""Coming in and being shown out over HTTP: codes, passwords, tickets, and the list of who has a key."""
+"""Authentication over HTTP: sign in and out, tickets, one-time codes, clients and users."""
 
 from typing import Annotated
 
@@ -11,11 +11,11 @@ from bobstay.server.auth.login import LoggedIn
 from bobstay.server.auth.one_time_codes import COOKIE_LIFETIME
 from bobstay.server.auth.principal import SCOPES, Principal, Scope, scopes_of
 from bobstay.server.auth.user_store import LONGEST_PASSWORD, User
-from bobstay.server.db.database_errors import translated
+from bobstay.server.db.database_errors import translate_errors
 from bobstay.server.errors import ApiError
 
 SMALL = 16 * 1024
-"""Bytes: nothing here needs a longer body."""
+"""Maximum bytes of a request body here."""
 
 PRINTABLE = "^[^\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069]*$"
 Label = Annotated[str, Meta(max_length=60, pattern=PRINTABLE)]
@@ -25,7 +25,7 @@ Secret = Annotated[str, Meta(max_length=LONGEST_PASSWORD)]
 class CodeExchange(Struct, frozen=True, forbid_unknown_fields=True):
     code: Secret
     label: Label = ""
-    """What to call this device in the list of clients."""
+    """Name of this device in the list of clients."""
 
 
 class Login(Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,28 +41,28 @@ class NewPassword(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Me(Struct, frozen=True):
     name: str
-    """What is written beside your decisions."""
+    """The name recorded with your decisions."""
     scopes: tuple[Scope, ...]
     client: str
 
 
 class TicketRequest(Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(max_length=1_000, pattern="^/")]
-    """The path of the one connection, without a query."""
+    """The path of the connection, without a query."""
 
 
 class TicketIssued(Struct, frozen=True):
     ticket: str
-    """Put it into the query as `ticket`. It is good once, for seconds, for its path."""
+    """Send it in the query as `ticket`. It is valid once, for its path, for some seconds."""
     expires_at: float
 
 
 class NewCode(Struct, frozen=True, forbid_unknown_fields=True):
     label: Annotated[str, Meta(min_length=1, max_length=60, pattern=PRINTABLE)]
-    """What to call the device; decisions made on it carry your name and this."""
+    """Name of the device; decisions made on it are recorded under your name and this."""
     scopes: tuple[Scope, ...] = ("read", "approve")
     expires_in: Annotated[float, Meta(ge=10, le=86_400)] = 600.0
-    """Seconds until the code is worth nothing."""
+    """Seconds until the code expires."""
     lifetime: Annotated[float, Meta(ge=60, le=31_536_000)] = COOKIE_LIFETIME
     """Seconds the device stays signed in."""
 
@@ -70,7 +70,7 @@ class NewCode(Struct, frozen=True, forbid_unknown_fields=True):
 class OneTimeCode(Struct, frozen=True):
     code: str
     fragment: str
-    """Append it to an address of this console, and the page signs in by itself."""
+    """Append it to the URL of this console: the page then signs in automatically."""
     expires_at: float
 
 
@@ -85,7 +85,7 @@ class ClientView(Struct, frozen=True):
     expires_at: float | None
     last_seen: float | None
     current: bool
-    """Whether this very request came with it."""
+    """Whether this request was made with it."""
 
 
 class ClientList(Struct, frozen=True):
@@ -107,30 +107,31 @@ class UserList(Struct, frozen=True):
 class PutUser(Struct, frozen=True, forbid_unknown_fields=True):
     scopes: tuple[Scope, ...]
     password: Secret | None = None
-    """Left out, they keep the one they have; who has none comes in by a trusted reverse proxy only."""
+    """If left out, it stays unchanged. A user without a password can sign in through a trusted reverse proxy only."""
 
 
 async def exchange(call: ApiCall) -> EndpointAnswer:
     """Exchange a one-time code for a cookie."""
     body: CodeExchange = call.body
-    doors = call.console.doors
-    return _entered(await doors.entry.exchange(doors.threshold.visit(call.request.scope), body.code, body.label))
+    auth = call.console.auth
+    request = auth.origin_policy.inspect(call.request.scope)
+    return _sign_in_answer(await auth.login_service.exchange(request, body.code, body.label))
 
 
 async def login(call: ApiCall) -> EndpointAnswer:
     """Sign in with a name and a password."""
     body: Login = call.body
-    doors = call.console.doors
-    visit = doors.threshold.visit(call.request.scope)
-    return _entered(await doors.entry.login(visit, body.name, body.password, body.label))
+    auth = call.console.auth
+    request = auth.origin_policy.inspect(call.request.scope)
+    return _sign_in_answer(await auth.login_service.login(request, body.name, body.password, body.label))
 
 
 async def logout(call: ApiCall) -> EndpointAnswer:
-    """Revoke what this request came with, and clear the cookie."""
-    doors = call.console.doors
+    """Sign out: revoke the credential of this request and clear the cookie."""
+    auth = call.console.auth
     if call.principal.client:
-        await doors.revoke(call.principal.client, call.principal.name)
-    cookie = clear_cookie(doors.threshold.visit(call.request.scope), doors.rules.port)
+        await auth.revoke(call.principal.client, call.principal.name)
+    cookie = clear_cookie(auth.origin_policy.inspect(call.request.scope), auth.rules.port)
     return EndpointAnswer(SignedOut(), 200, {"set-cookie": cookie})
 
 
@@ -139,33 +140,33 @@ class SignedOut(Struct, frozen=True):
 
 
 async def me(call: ApiCall) -> Me:
-    """Say who asks and what they may do."""
-    return _me(_somebody(call))
+    """Show your name and scopes."""
+    return _me(_require_principal(call))
 
 
 async def change_password(call: ApiCall) -> EndpointAnswer:
-    """Change your own password; everything you are signed in with elsewhere ends."""
+    """Change your own password and sign out all your other clients."""
     body: NewPassword = call.body
-    doors = call.console.doors
-    name = _somebody(call).name
-    visit = doors.threshold.visit(call.request.scope)
-    user = await doors.entry.verified(visit, name, body.old)
-    await _put(call, name, user.scopes, body.new)
-    return _entered(await doors.entry.login(visit, name, body.new, ""))
+    auth = call.console.auth
+    name = _require_principal(call).name
+    request = auth.origin_policy.inspect(call.request.scope)
+    user = await auth.login_service.verify(request, name, body.old)
+    await _save_user(call, name, user.scopes, body.new)
+    return _sign_in_answer(await auth.login_service.login(request, name, body.new, ""))
 
 
 async def ticket(call: ApiCall) -> TicketIssued:
-    """Give out a ticket that lets one connection in without a header or cookie."""
+    """Create a ticket that authorizes one connection without a header or cookie."""
     body: TicketRequest = call.body
-    return TicketIssued(*call.console.doors.tickets.issue(_somebody(call).client, body.path))
+    return TicketIssued(*call.console.auth.tickets.issue(_require_principal(call).client, body.path))
 
 
 async def code(call: ApiCall) -> OneTimeCode:
-    """Make a one-time code for another device."""
+    """Create a one-time code that signs in another device."""
     body: NewCode = call.body
     who = f"{call.principal.name[:100]}/{body.label}"
-    with translated():
-        secret, expires_at = await call.console.doors.codes.issue(
+    with translate_errors():
+        secret, expires_at = await call.console.auth.codes.issue(
             who,
             _scopes(body.scopes),
             label=body.label,
@@ -173,67 +174,67 @@ async def code(call: ApiCall) -> OneTimeCode:
             expires_in=body.expires_in,
             lifetime=body.lifetime,
         )
-    call.console.doors.audit.record(call.principal.name, "auth.code_made", {"for": who, "scopes": list(body.scopes)})
+    call.console.auth.audit.record(call.principal.name, "auth.code_made", {"for": who, "scopes": list(body.scopes)})
     return OneTimeCode(secret, f"#code={secret}", expires_at)
 
 
 async def clients(call: ApiCall) -> ClientList:
-    """List the tokens and browsers that can come in: everybody's for an admin, else your own."""
-    who = _somebody(call)
-    with translated():
-        found = await call.console.doors.clients.listed(None if who.may("admin") else who.name)
+    """List the active tokens and browsers: everybody's for an admin, else your own."""
+    who = _require_principal(call)
+    with translate_errors():
+        found = await call.console.auth.clients.list_clients(None if who.may("admin") else who.name)
     return ClientList(tuple(_client(client, who) for client in found))
 
 
 async def revoke_client(call: ApiCall) -> None:
-    """Revoke a token or browser; what it has open is closed within a second."""
-    who = _somebody(call)
-    with translated():
-        client = await call.console.doors.clients.by_id(call.path["id"])
+    """Revoke a token or browser; its connections are closed within a second."""
+    who = _require_principal(call)
+    with translate_errors():
+        client = await call.console.auth.clients.by_id(call.path["id"])
     if client is None or not (who.may("admin") or client.who == who.name):
         raise ApiError("not_found", "There is no such client: it was revoked, has expired, or is not yours.")
-    await call.console.doors.revoke(client.id, who.name)
+    await call.console.auth.revoke(client.id, who.name)
 
 
 async def users(call: ApiCall) -> UserList:
-    """List the people of the team."""
-    with translated():
-        return UserList(tuple(_user(user) for user in await call.console.doors.users.listed()))
+    """List the users."""
+    with translate_errors():
+        return UserList(tuple(_user(user) for user in await call.console.auth.users.list_users()))
 
 
 async def put_user(call: ApiCall) -> UserView:
-    """Add somebody to the team, or change what they may do; they have to sign in again."""
+    """Create a user, or change their scopes or password; they have to sign in again."""
     body: PutUser = call.body
-    return _user(await _put(call, call.path["name"], _scopes(body.scopes), body.password))
+    return _user(await _save_user(call, call.path["name"], _scopes(body.scopes), body.password))
 
 
 async def remove_user(call: ApiCall) -> None:
-    """Remove somebody from the team; what they have open is closed."""
+    """Remove a user and close their connections."""
     name = call.path["name"]
-    with translated():
-        gone = await call.console.doors.users.remove(name)
+    with translate_errors():
+        gone = await call.console.auth.users.remove(name)
     if not gone:
-        raise ApiError("not_found", "There is no such person here.")
-    await call.console.doors.revoke_all_of(name, call.principal.name)
-    call.console.doors.audit.record(call.principal.name, "auth.user_removed", {"name": name})
+        raise ApiError("not_found", "There is no such user.")
+    await call.console.auth.revoke_all_of(name, call.principal.name)
+    call.console.auth.audit.record(call.principal.name, "auth.user_removed", {"name": name})
 
 
-async def _put(call: ApiCall, name: str, scopes: frozenset[Scope], password: str | None) -> User:
-    doors = call.console.doors
+async def _save_user(call: ApiCall, name: str, scopes: frozenset[Scope], password: str | None) -> User:
+    auth = call.console.auth
     try:
-        with translated():
-            user = await doors.users.put(name, scopes, password, call.principal.name)
+        with translate_errors():
+            user = await auth.users.put(name, scopes, password, call.principal.name)
     except ValueError as error:
         raise ApiError("invalid", str(error)) from None
-    # What was given out earlier had the old scopes or the old password behind it.
-    await doors.revoke_all_of(name, call.principal.name)
-    doors.audit.record(call.principal.name, "auth.user_put", {"name": name, "scopes": sorted(scopes)})
+    # Existing clients were created with the old scopes or the old password.
+    await auth.revoke_all_of(name, call.principal.name)
+    auth.audit.record(call.principal.name, "auth.user_put", {"name": name, "scopes": sorted(scopes)})
     return user
 
 
-def _somebody(call: ApiCall) -> Principal:
+def _require_principal(call: ApiCall) -> Principal:
     """Raises:
-    ApiError: unauthorized, if nobody is known to ask.
+    ApiError: unauthorized, if the request is anonymous.
     """
     if not call.principal.client:
         raise ApiError(
@@ -250,8 +251,8 @@ def _scopes(names: tuple[Scope, ...]) -> frozenset[Scope]:
         raise ApiError("invalid", str(error)) from None
 
 
-def _entered(entered: LoggedIn) -> EndpointAnswer:
-    return EndpointAnswer(_me(entered.client.principal), 200, {"set-cookie": entered.cookie})
+def _sign_in_answer(logged_in: LoggedIn) -> EndpointAnswer:
+    return EndpointAnswer(_me(logged_in.client.principal), 200, {"set-cookie": logged_in.cookie})
 
 
 def _me(principal: Principal) -> Me:
@@ -297,4 +298,4 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("PUT", "/auth/users/{name}", put_user, "admin", PutUser, None, UserView, body_limit=SMALL),
     Endpoint("DELETE", "/auth/users/{name}", remove_user, "admin", status=204, errors=("not_found",)),
 )
-"""Where the scope is None but somebody must be known, any scope will do: the handler asks."""
+"""Some endpoints with the scope None need an authenticated principal with any scope: their functions check it."""

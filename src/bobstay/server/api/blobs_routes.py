@@ -1,4 +1,4 @@
-"""Long outputs of tools over HTTP: how they begin and end, and any part of them by range."""
+"""Long outputs of tool calls over HTTP: a summary, and any part by range."""
 
 import asyncio
 import os
@@ -6,17 +6,17 @@ import os
 from starlette.responses import Response
 
 from bobstay.server.api.endpoint import ApiCall, Endpoint
-from bobstay.server.files.output_blobs import Blob, BlobEnds, ends, open_blob
-from bobstay.server.files.range_response import ranged
+from bobstay.server.files.output_blobs import Blob, BlobEnds, open_blob, read_ends
+from bobstay.server.files.range_response import respond_with_range
 
 OUTPUT = "output"
 
 
 async def read_blob(call: ApiCall) -> Response:
-    """Read the whole output of a call as plain bytes, or a part of it by range."""
+    """Read the whole output of a tool call as plain bytes, or a part of it by range."""
     blob = await _open(call)
     name = f"{call.path['call_id'][:100]}.txt"
-    return await ranged(
+    return await respond_with_range(
         call.request.headers.get("range"),
         blob.size,
         blob.read,
@@ -27,10 +27,10 @@ async def read_blob(call: ApiCall) -> Response:
 
 
 async def summarise_blob(call: ApiCall) -> BlobEnds:
-    """Show how the output of a call begins and ends, its size and its digest."""
+    """Show the beginning and end of a tool call's output, its size and its digest."""
     blob = await _open(call)
     try:
-        return await asyncio.to_thread(ends, blob, call.path["call_id"])
+        return await asyncio.to_thread(read_ends, blob, call.path["call_id"])
     finally:
         blob.close()
 

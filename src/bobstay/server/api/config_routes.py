@@ -1,4 +1,4 @@
-"""What a page must know of this server before it shows anything: times, limits, modes, models, engines."""
+"""Configuration of the server for its clients: timing, limits, modes, models and engines."""
 
 import asyncio
 import os
@@ -7,11 +7,11 @@ from typing import get_args, get_type_hints
 
 from msgspec import Struct
 
-from bobstay.assembly.model_choice import chosen_model
+from bobstay.assembly.model_choice import choose_model
 from bobstay.assembly.model_routes import ModelRoutes
-from bobstay.assembly.provider_access import routes_for, settled
+from bobstay.assembly.provider_access import build_routes, resolve_environment
 from bobstay.config.environment import Environment
-from bobstay.config.key_sources import person_settings
+from bobstay.config.key_sources import load_person_settings
 from bobstay.config.options import Options
 from bobstay.model.session_events import SessionConfig
 from bobstay.permissions.mode import MODES as PERMISSION_MODES
@@ -22,11 +22,11 @@ from bobstay.server.api.session_bodies import MOST_LISTED, MOST_SENT, ImagePart,
 from bobstay.server.api.transcript_routes import MOST_EVENTS
 from bobstay.server.auxiliary_workers import MOST_TERMINALS
 from bobstay.server.console import Console
-from bobstay.server.files.session_directory import bounds_of, permitted
+from bobstay.server.files.session_directory import allowed_roots, is_allowed
 from bobstay.server.sessions.open_session import CRITICAL, WARNING
 from bobstay.server.streams.browser_socket import LARGEST_FRAME
 from bobstay.server.streams.stream_timing import StreamTiming
-from bobstay.server.workers.process.engine_process import program_of
+from bobstay.server.workers.process.engine_process import find_engine_program
 from bobstay.server.workers.process.engine_trust import is_claude
 from bobstay.server.workers.process.engine_version import version_warning
 from bobstay.server.workers.worker import WorkerError
@@ -35,8 +35,8 @@ from bobstay.version import __version__
 
 MOST_BYPASS_MINUTES = 24 * 60
 CLAUDE_MEMORY = "120 to 200 MB of memory"
-ROUND = 64 * 1024
-"""Bytes of a message that are no picture."""
+OVERHEAD_BYTES = 64 * 1024
+"""Bytes reserved for the text of a message with images."""
 LABELS = {
     "default": ("Ask", "Asks before anything that changes something."),
     "acceptEdits": ("Accept edits", "Edits files in the working directories without asking; asks about all else."),
@@ -49,7 +49,7 @@ LABELS = {
 
 class ContextThreshold(Struct, frozen=True):
     at: float
-    """Part of the context that is full."""
+    """Used fraction of the context window."""
     text: str
 
 
@@ -63,11 +63,11 @@ class ModeOption(Struct, frozen=True):
     label: str
     description: str
     details: str
-    """What it does and does not do, in a sentence for a person who chooses."""
+    """A sentence about what it does and does not do."""
     permission_modes: tuple[str, ...] = ()
-    """Those a session in this mode may be in; none named means any. The first is where it begins."""
+    """Permission modes allowed in this mode; empty for all. A session begins in the first."""
     leaves: str = ""
-    """What it leaves for the next mode: `research`, `plan`, `review`, or nothing."""
+    """The artifact it produces: `research`, `plan`, `review`, or empty for none."""
 
 
 class PermissionOption(Struct, frozen=True):
@@ -75,13 +75,13 @@ class PermissionOption(Struct, frozen=True):
     label: str
     description: str
     needs_approve: bool
-    """Only those who may `approve` can choose it: it asks less."""
+    """Whether choosing it needs the scope `approve`, because it asks less."""
     timed: bool
-    """It ends by itself, see `bypass`."""
+    """Whether it ends after a time, see `bypass`."""
 
 
 class ModelOption(Struct, frozen=True):
-    """A model one can name shortly. Any other is named by its id, or as `provider/id`."""
+    """A model with an alias. Any other is named by its id, or as `provider/id`."""
 
     alias: str
     name: str
@@ -89,9 +89,9 @@ class ModelOption(Struct, frozen=True):
     context: int
     images: bool
     available: bool
-    """Whether the server has what it needs to reach it, such as a key. It is not contacted."""
+    """Whether the server has what it needs to use it, such as a key. The provider is not contacted."""
     problem: str
-    """What is missing, and what to do."""
+    """What is missing, and what to do; empty if it is available."""
 
 
 class EngineOption(Struct, frozen=True):
@@ -100,11 +100,11 @@ class EngineOption(Struct, frozen=True):
     installed: bool
     problem: str
     about: str
-    """What it is and what it costs, in a sentence or two for a person who chooses."""
+    """A description with its cost in memory."""
     version: str
-    """Of the program; empty where it is not known, or not yet."""
+    """Version of the program; empty if it is not known (yet)."""
     warning: str
-    """What to expect of a version this server was not tested with."""
+    """A warning about a version that was not tested with this server."""
 
 
 class BypassLimits(Struct, frozen=True):
@@ -115,35 +115,35 @@ class BypassLimits(Struct, frozen=True):
 
 class ServerLimits(Struct, frozen=True):
     body_bytes: int
-    """Of a message with its pictures, as JSON."""
+    """Maximum bytes of a message with its images, as JSON."""
     image_bytes: int
-    """Of all pictures of a message, before they are base64."""
+    """Maximum bytes of all images of a message, before base64."""
     image_types: tuple[str, ...]
     events_page: int
     sessions_page: int
     running: int
-    """Sessions that work at once; others wait in line."""
+    """Sessions that may run at once; others wait in a queue."""
     terminals: int
-    """Of one session."""
+    """Maximum terminals of a session."""
     frame_characters: int
-    """Of what a client says on a stream."""
+    """Maximum characters of a frame from a client."""
 
 
 class ServerConfig(Struct, frozen=True):
     version: str
     server_id: str
-    """Of this run of the server; the same as in `server.hello`."""
+    """Id of this run of the server; the same as in `server.hello`."""
     timing: StreamTiming
-    """Both ends of a stream keep to it: the client's patience is never shorter than the server's beat (FM-4)."""
+    """Timing of streams: a client's timeout is never shorter than the server's heartbeat interval."""
     thresholds: Thresholds
     workflows: tuple[ModeOption, ...]
     permission_modes: tuple[PermissionOption, ...]
     models: tuple[ModelOption, ...]
     default_model: str
-    """What a session gets that names none; empty where there is no key for any."""
+    """Model of sessions that name none; empty if there is no key for any."""
     engines: tuple[str, ...]
     engine_options: tuple[EngineOption, ...]
-    """The same, with whether they can be started."""
+    """The engines with details, and whether they can be started."""
     limits: ServerLimits
     bypass: BypassLimits
     default_max_turns: int
@@ -153,11 +153,11 @@ class ServerConfig(Struct, frozen=True):
     """Where the server was started, if sessions may work there."""
     home: str
     notifications: bool
-    """Whether devices can be told, see `/push`."""
+    """Whether push notifications are supported, see `/push`."""
 
 
 async def config(call: ApiCall) -> ServerConfig:
-    """Show what a client must know of this server: times, limits, modes, models, engines."""
+    """Show the server's configuration for clients: timing, limits, modes, models and engines."""
     console = call.console
     given, environment = console.config, console.environment
     streams = getattr(call.request.app.state, "streams", None)
@@ -182,7 +182,7 @@ async def config(call: ApiCall) -> ServerConfig:
         engine_options=engines,
         limits=ServerLimits(
             MOST_SENT,
-            (MOST_SENT - ROUND) * 3 // 4,
+            (MOST_SENT - OVERHEAD_BYTES) * 3 // 4,
             get_args(get_type_hints(ImagePart)["media_type"]),
             MOST_EVENTS,
             MOST_LISTED,
@@ -192,22 +192,22 @@ async def config(call: ApiCall) -> ServerConfig:
         ),
         bypass=BypassLimits(BYPASS, NewSession("").bypass_minutes, MOST_BYPASS_MINUTES),
         default_max_turns=SessionConfig().max_turns,
-        roots=bounds_of(console).roots,
+        roots=allowed_roots(console).roots,
         start_directory=_start_directory(console),
         home=environment.paths.home,
-        notifications=console.bell is not None,
+        notifications=console.notifier is not None,
     )
 
 
 async def models_of(environment: Environment) -> tuple[str, tuple[ModelOption, ...]]:
-    """The model a session gets that names none, and all that have a short name."""
-    loaded, _ = await asyncio.to_thread(person_settings, environment)
-    environment, _ = await asyncio.to_thread(settled, environment, loaded)
-    routes = routes_for(environment, loaded)
+    """The model of sessions that name none, and all models with an alias."""
+    loaded, _ = await asyncio.to_thread(load_person_settings, environment)
+    environment, _ = await asyncio.to_thread(resolve_environment, environment, loaded)
+    routes = build_routes(environment, loaded)
     try:
-        found = [_model(routes, str(each["value"]), str(each["displayName"])) for each in routes.listing()]
+        found = [_model(routes, str(each["value"]), str(each["displayName"])) for each in routes.list_models()]
         try:
-            default, _ = chosen_model(Options(), loaded, environment, routes)
+            default, _ = choose_model(Options(), loaded, environment, routes)
         except ValueError:
             default = ""
         return default, tuple(found)
@@ -216,9 +216,9 @@ async def models_of(environment: Environment) -> tuple[str, tuple[ModelOption, .
 
 
 def _start_directory(console: Console) -> str:
-    bounds = bounds_of(console)
+    bounds = allowed_roots(console)
     here = os.path.realpath(os.getcwd())
-    return here if permitted(here, bounds) else bounds.roots[0]
+    return here if is_allowed(here, bounds) else bounds.roots[0]
 
 
 def _model(routes: ModelRoutes, alias: str, label: str) -> ModelOption:
@@ -238,7 +238,7 @@ async def _engines(console: Console) -> tuple[EngineOption, ...]:
     for name, command in console.config.engines.items():
         problem = ""
         try:
-            program_of(command, console.environment.children.get("PATH", ""))
+            find_engine_program(command, console.environment.children.get("PATH", ""))
         except WorkerError as error:
             problem = str(error)
         label = f"{name} (a process of its own)" if name == "bobstay" else name

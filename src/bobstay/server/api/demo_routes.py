@@ -1,4 +1,4 @@
-"""A first session over HTTP: a scratch project with a failing test, and the demo model that mends it."""
+"""Demo session over HTTP: a scratch project with a failing test that the demo model fixes."""
 
 from bobstay.model.message import Text
 from bobstay.model.session_events import SessionConfig
@@ -6,20 +6,20 @@ from bobstay.server import session_commands
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.demo_project import PROMPT, TEST, make_demo
 from bobstay.server.errors import Code
-from bobstay.server.files.session_directory import bounds_of
+from bobstay.server.files.session_directory import allowed_roots
 from bobstay.server.session_commands import UserMessage
 from bobstay.server.sessions.session_view import SessionView
 
 
 async def start_demo(call: ApiCall) -> SessionView:
-    """Make a scratch project with a failing test, and start a session of the offline demo model that mends it."""
+    """Create a scratch project with a failing test, and start a session in which the offline demo model fixes it."""
     console = call.console
-    folder = await make_demo(bounds_of(console).roots[0], console.environment.children)
-    # The rule is the server's own, for a file that it has just written: whoever may start a session may start this one.
+    folder = await make_demo(allowed_roots(console).roots[0], console.environment.children)
+    # No scope `approve` is needed for this rule: it allows only a file that the server itself has just written.
     config = SessionConfig(model="demo", permission_mode="default", allowed_tools=(f"Bash({TEST})",))
-    words = UserMessage((Text(PROMPT),), call.principal.name)
-    view = await session_commands.launch(console, folder, config, words, title="Fix the failing test")
-    call.made = view.id
+    message = UserMessage((Text(PROMPT),), call.principal.name)
+    view = await session_commands.launch(console, folder, config, message, title="Fix the failing test")
+    call.created_session = view.id
     return view
 
 

@@ -1,4 +1,4 @@
-"""What a session changed, over HTTP: files, hunks and numbers; and a way to take parts of it back."""
+"""Changes in a session's directory over HTTP: show the diff, reject parts of it, undo a rejection."""
 
 import os
 from typing import Annotated
@@ -9,9 +9,9 @@ from bobstay.model.ids import new_id
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.attribution import Scope, own_changes
 from bobstay.server.errors import ApiError
-from bobstay.server.files.session_directory import bounds_of, look
-from bobstay.server.files.working_changes import WorkingChanges, changes
-from bobstay.server.revert.revert_changes import HunkPlace, RevertRequest, take_back
+from bobstay.server.files.session_directory import allowed_roots, open_session_directory
+from bobstay.server.files.working_changes import WorkingChanges, find_changes
+from bobstay.server.revert.revert_changes import HunkPosition, RevertRequest, revert_change
 from bobstay.server.sessions.session_view import SessionView
 
 KEPT = "rejected"
@@ -19,35 +19,35 @@ KEPT = "rejected"
 
 class DiffQuery(Struct, frozen=True):
     base: str = ""
-    """A commit, branch or tag; empty for the one the session's work tree began from, else HEAD."""
+    """A commit, branch or tag; empty for the base of the session's worktree, else HEAD."""
     path: str = ""
-    """A file or directory, relative to the session's; empty for all."""
+    """A file or directory, relative to the session's directory; empty for all."""
     hunks: bool = True
-    """Whether the changed lines come along, or only the files and their numbers."""
+    """Whether to include the changed lines, or only files and counts."""
     scope: Scope = "all"
-    """`session`: only what this session changed by its own calls; `turn`: since its last prompt."""
+    """`session`: only changes by this session's tool calls; `turn`: only those since its last prompt."""
 
 
 class Rejection(Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(min_length=1, max_length=4096)]
-    hunk: HunkPlace | None = None
-    """The hunk to take back; none for the whole file."""
+    hunk: HunkPosition | None = None
+    """The hunk to revert; null for the whole file."""
     sha256: Annotated[str, Meta(max_length=64)] = ""
-    """Of the hunk, as the diff gave it."""
+    """Hash of the hunk, from the diff."""
     version: Annotated[str, Meta(max_length=64)] = ""
-    """Of the whole file, as the diff gave it; empty for one that was deleted."""
+    """Version of the whole file, from the diff; empty for a deleted file."""
     base: str = ""
-    """As the diff was asked for."""
+    """`base` of the diff."""
 
 
 class Rejected(Struct, frozen=True):
     path: str
     kept: str
-    """Where a copy of the file before this is, on the server; empty if there was no file."""
+    """Path of a copy of the previous file on the server; empty if there was none."""
     changes: WorkingChanges
-    """What still differs at this path."""
+    """The remaining changes at this path."""
     undo: str = ""
-    """Quote it to have the file as it was before."""
+    """Send it to undo the rejection."""
 
 
 class UndoBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,38 +59,38 @@ class Undone(Struct, frozen=True):
 
 
 async def show_diff(call: ApiCall) -> WorkingChanges:
-    """Show what is different from a commit, new files included."""
+    """Show the changes since a commit, including new files."""
     view = call.console.registry.view(call.path["id"])
-    with look(view.cwd, bounds_of(call.console)) as place:
+    with open_session_directory(view.cwd, allowed_roots(call.console)) as directory:
         environment = call.console.environment.children
         base = _base(view, call.query.base)
-        found = await changes(place, environment, base=base, path=call.query.path, hunks=call.query.hunks)
+        found = await find_changes(directory, environment, base=base, path=call.query.path, hunks=call.query.hunks)
     return await own_changes(call.console, view, found, call.query.scope)
 
 
 async def reject_diff(call: ApiCall) -> Rejected:
-    """Take back a hunk or a whole file, if it is still as it was shown; a copy of the file is kept."""
+    """Revert a hunk or a whole file if it has not changed since the diff; a copy of the file is kept."""
     wanted: Rejection = call.body
     if wanted.hunk is not None and not wanted.sha256:
-        raise ApiError("invalid", "Quote the sha256 of the hunk, as the diff gave it.")
+        raise ApiError("invalid", "Send the sha256 of the hunk, as the diff gave it.")
     view = call.console.registry.view(call.path["id"])
     environment, base = call.console.environment.children, _base(view, wanted.base)
-    with look(view.cwd, bounds_of(call.console)) as place:
-        wish = RevertRequest(wanted.path, base, wanted.hunk, wanted.sha256, wanted.version)
-        taken = await take_back(place, environment, os.path.join(call.console.config.state, KEPT), wish)
+    with open_session_directory(view.cwd, allowed_roots(call.console)) as directory:
+        revert = RevertRequest(wanted.path, base, wanted.hunk, wanted.sha256, wanted.version)
+        reverted = await revert_change(directory, environment, os.path.join(call.console.config.state, KEPT), revert)
         token = new_id()
-        call.console.undos.add(token, place, taken.steps)
-        detail = {"session": view.id, "path": wanted.path, "hunk": wanted.hunk, "kept": taken.kept}
+        call.console.undos.add(token, directory, reverted.steps)
+        detail = {"session": view.id, "path": wanted.path, "hunk": wanted.hunk, "kept": reverted.kept}
         call.console.audit.record(call.principal.name, "diff.reject", detail, view.id)
-        left = await changes(place, environment, base=base, path=wanted.path)
-        return Rejected(wanted.path, taken.kept, left, token)
+        left = await find_changes(directory, environment, base=base, path=wanted.path)
+        return Rejected(wanted.path, reverted.kept, left, token)
 
 
 async def undo_reject(call: ApiCall) -> Undone:
-    """Put back what was rejected, if nobody has changed the file meanwhile."""
+    """Undo a rejection, if the file has not changed since."""
     view = call.console.registry.view(call.path["id"])
-    with look(view.cwd, bounds_of(call.console)) as place:
-        paths = await call.console.undos.undo(call.body.undo, place)
+    with open_session_directory(view.cwd, allowed_roots(call.console)) as directory:
+        paths = await call.console.undos.undo(call.body.undo, directory)
     call.console.audit.record(call.principal.name, "diff.undo", {"session": view.id, "paths": paths}, view.id)
     return Undone(paths)
 

@@ -1,4 +1,4 @@
-"""Turns an endpoint into a handler: read and check what came, ask the doors, run it, answer."""
+"""Turns an endpoint into a route: authorizes the request, validates its input, runs it and sends the response."""
 
 import logging
 from typing import Any
@@ -9,11 +9,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bobstay.server.api.endpoint import ApiCall, Endpoint, EndpointAnswer
-from bobstay.server.api.idempotency import once
+from bobstay.server.api.idempotency import run_once
 from bobstay.server.api.query_parsing import read_query
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError, ProblemBody
-from bobstay.server.sessions.public_view import shown
+from bobstay.server.sessions.public_view import to_public
 from bobstay.sessions.log import (
     BadSessionId,
     EntryMissing,
@@ -28,32 +28,32 @@ from bobstay.sessions.log_codec import to_json
 log = logging.getLogger(__name__)
 
 
-def route(endpoint: Endpoint, prefix: str = "/api/v1") -> Route:
+def make_route(endpoint: Endpoint, prefix: str = "/api/v1") -> Route:
     async def handle(request: Request) -> Response:
         try:
-            return await answered(endpoint, request)
+            return await respond(endpoint, request)
         except ApiError as error:
-            return failure(error)
+            return error_response(error)
         except LogError as error:
-            return failure(of_log(error))
+            return error_response(error_of_log(error))
         except ClientDisconnect:
             return Response(status_code=400)
         except Exception:  # the last boundary before the client, who must not read a traceback
-            log.exception("%s %s broke", endpoint.method, endpoint.path)
-            text = "Something in the server broke. The request may have had no effect; the server's log says more."
-            return failure(ApiError("internal", text))
+            log.exception("%s %s failed", endpoint.method, endpoint.path)
+            text = "An internal error occurred, and the request may have had no effect. See the server's log."
+            return error_response(ApiError("internal", text))
 
     return Route(prefix + endpoint.path, handle, methods=[endpoint.method], name=endpoint.run.__name__)
 
 
-async def answered(endpoint: Endpoint, request: Request) -> Response:
+async def respond(endpoint: Endpoint, request: Request) -> Response:
     console: Console = request.app.state.console
     path = dict(request.path_params)
-    session = session_of(console, endpoint, path)  # afterwards nobody may know any more
+    session = session_of(console, endpoint, path)  # before it runs: afterwards the session may not exist any more
     try:
-        principal = await console.doors.admit(request, endpoint.scope)
+        principal = await console.auth.admit(request, endpoint.scope)
     except ApiError as error:
-        note_refusal(console, endpoint, "", session, error)
+        audit_refusal(console, endpoint, "", session, error)
         raise
     call = ApiCall(
         console,
@@ -64,24 +64,24 @@ async def answered(endpoint: Endpoint, request: Request) -> Response:
         await _body(endpoint, request),
     )
     try:
-        answer = await once(endpoint, call, lambda: run(endpoint, call))
+        answer = await run_once(endpoint, call, lambda: run_endpoint(endpoint, call))
     except ApiError as error:
-        note_refusal(console, endpoint, principal.name, session, error)
+        audit_refusal(console, endpoint, principal.name, session, error)
         raise
-    note_deed(endpoint, call, session, path=request.url.path, status=answer.status_code)
+    audit_action(endpoint, call, session, path=request.url.path, status=answer.status_code)
     return answer
 
 
-def note_deed(endpoint: Endpoint, call: ApiCall, session: str, **detail: Any) -> None:
-    """Write down what was done."""
+def audit_action(endpoint: Endpoint, call: ApiCall, session: str, **detail: Any) -> None:
+    """Record a request that changes something in the audit log."""
     if endpoint.method != "GET":
-        if call.made:
-            detail["made"] = call.made
-        call.console.audit.record(call.principal.name, endpoint.run.__name__, detail, session or call.made)
+        if call.created_session:
+            detail["made"] = call.created_session
+        call.console.audit.record(call.principal.name, endpoint.run.__name__, detail, session or call.created_session)
 
 
-def note_refusal(console: Console, endpoint: Endpoint, who: str, session: str, error: ApiError) -> None:
-    """Write down that somebody was refused because of who they are."""
+def audit_refusal(console: Console, endpoint: Endpoint, who: str, session: str, error: ApiError) -> None:
+    """Record a request that was refused for lack of authorization in the audit log."""
     if error.status in (401, 403):
         detail = {"path": endpoint.path, "code": error.problem.code}
         console.refusals.record(console.audit, who, f"{endpoint.method} {endpoint.run.__name__}", detail, session)
@@ -92,34 +92,34 @@ def session_of(console: Console, endpoint: Endpoint, path: dict[str, str]) -> st
     if endpoint.path.startswith(("/sessions/{id}", "/trash/{id}")):
         return path.get("id", "")
     if endpoint.path.startswith("/terminals/{worker_id}"):
-        return console.crew.session_of(path.get("worker_id", ""))
+        return console.auxiliary_workers.session_of(path.get("worker_id", ""))
     if endpoint.path.startswith("/interactions/{id}"):
         return console.inbox.session_of(path.get("id", ""))
     return ""
 
 
-async def run(endpoint: Endpoint, call: ApiCall) -> Response:
-    """The answer of an endpoint as HTTP has it."""
-    said = await endpoint.run(call)
-    if isinstance(said, Response):
-        return said
-    if isinstance(said, EndpointAnswer):
-        return json(said.value, said.status, said.headers)
+async def run_endpoint(endpoint: Endpoint, call: ApiCall) -> Response:
+    """Run an endpoint and make its result an HTTP response."""
+    endpoint_answer = await endpoint.run(call)
+    if isinstance(endpoint_answer, Response):
+        return endpoint_answer
+    if isinstance(endpoint_answer, EndpointAnswer):
+        return json_response(endpoint_answer.value, endpoint_answer.status, endpoint_answer.headers)
     if endpoint.returns is None:
         return Response(status_code=204)
-    return json(said, endpoint.status)
+    return json_response(endpoint_answer, endpoint.status)
 
 
-def json(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(to_json(shown(value)), status, headers, "application/json")
+def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(to_json(to_public(value)), status, headers, "application/json")
 
 
-def failure(error: ApiError) -> Response:
-    return json(ProblemBody(error.problem), error.status)
+def error_response(error: ApiError) -> Response:
+    return json_response(ProblemBody(error.problem), error.status)
 
 
-def of_log(error: LogError) -> ApiError:
-    """What a failing log means to a client."""
+def error_of_log(error: LogError) -> ApiError:
+    """The API error for an error of a log."""
     match error:
         case SessionMissing() | EntryMissing() | BadSessionId():
             return ApiError("not_found", str(error))
@@ -150,13 +150,17 @@ async def _body(endpoint: Endpoint, request: Request) -> Any:
     try:
         return msgspec.json.decode(raw, type=endpoint.body)
     except msgspec.ValidationError as error:
-        raise ApiError("invalid", f"The body is not as it should be: {error}") from None
+        raise ApiError("invalid", f"Invalid body: {error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ApiError("invalid_json", f"The body is no JSON: {error}") from None
+        raise ApiError("invalid_json", f"The body is not JSON: {error}") from None
 
 
 async def read_body(request: Request, limit: int) -> bytes:
-    """The whole body, if it is not too large."""
+    """The whole body.
+
+    Raises:
+        ApiError: too_large.
+    """
     too_large = ApiError("too_large", f"The body may have at most {limit} bytes.", limit=limit)
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > limit:

@@ -1,4 +1,4 @@
-"""Drafts over HTTP: read and save what one began to write to a session."""
+"""Drafts over HTTP: read and save a person's unsent message to a session."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Routes as data: what each takes, gives and needs. From it come the router, the checks and the OpenAPI document."""
+"""Endpoint definitions, from which the router, the validation and the OpenAPI document are made."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -12,7 +12,7 @@ from bobstay.server.errors import Code
 
 
 class ApiCall(Struct):
-    """One request, checked: who asks, what for, with which words."""
+    """One authorized and validated request."""
 
     console: Console
     request: Request
@@ -22,8 +22,8 @@ class ApiCall(Struct):
     """An instance of the endpoint's `query` type."""
     body: Any = None
     """An instance of the endpoint's `body` type."""
-    made: str = ""
-    """Id of the session that this request began, for the audit trail."""
+    created_session: str = ""
+    """Id of the session that this request created, for the audit log."""
 
 
 class Endpoint(Struct, frozen=True):
@@ -33,21 +33,21 @@ class Endpoint(Struct, frozen=True):
     run: Callable[[ApiCall], Awaitable[Any]]
     """Its docstring is the summary in the documentation."""
     scope: Scope | None = "read"
-    """None: no one is asked who they are."""
+    """The scope that is needed; None allows anonymous requests."""
     body: Any = None
     query: Any = None
     returns: Any = None
-    """Type of the answer; None answers with nothing, `Response` with whatever `run` returns."""
+    """Type of the result; None for an empty response, `Response` if `run` returns one itself."""
     status: int = 200
     errors: tuple[Code, ...] = ()
-    """Beside those any route may give."""
+    """Error codes beside those of every route."""
     body_limit: int = 1024 * 1024
     media: str = "application/json"
-    """Of the answer."""
+    """Media type of the response."""
 
 
 class EndpointAnswer(Struct, frozen=True):
-    """An answer with another status than the usual one of its endpoint."""
+    """A result with headers, or with another status than that of its endpoint."""
 
     value: Any
     status: int

@@ -68,4 +68,4 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 )
 
 AT_ROOT: tuple[Endpoint, ...] = (*health_routes.ENDPOINTS, *openapi.ENDPOINTS)
-"""Those that programs look for without a prefix: `/health`, `/metrics` and `/openapi.json`."""
+"""Endpoints that are also served without the prefix: `/health`, `/metrics` and `/openapi.json`."""

@@ -1,4 +1,4 @@
-"""A session to take away: as Markdown for people, as JSON, or line by line as it is in the log. Secrets stay here."""
+"""Export of a session over HTTP as Markdown, JSON or JSON Lines, with secrets redacted."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator
@@ -16,64 +16,64 @@ from bobstay.server.sessions.log_reader import LogReader
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.log_codec import to_json
 
-PIECE = 128 * 1024
-"""About how many bytes are made before they are sent."""
+CHUNK_BYTES = 128 * 1024
+"""Approximate size of a chunk of the response."""
 MEDIA = {"md": "text/markdown; charset=utf-8", "json": "application/json", "jsonl": "application/x-ndjson"}
 
 
 class ExportQuery(Struct, frozen=True):
     format: Literal["md", "json", "jsonl"] = "md"
-    """`md` for people, `json` for the talk that leads to now, `jsonl` for every entry of the log."""
+    """`md` for people, `json` for the current conversation, `jsonl` for every entry of the log."""
 
 
 async def export(call: ApiCall) -> Response:
-    """Give a session as a file: `md` and `json` hold the talk that leads to now, `jsonl` every entry of the log."""
+    """Export a session as a file: `md` and `json` hold the current conversation, `jsonl` every entry of the log."""
     view = call.console.registry.view(call.path["id"])
     kind: Literal["md", "json", "jsonl"] = call.query.format
-    mask = Redactor(call.console.environment.secrets)
-    shown: SessionView = mask.value(view)
-    # A reader of its own: it is used in a thread, and the shared one belongs to the event loop.
+    redactor = Redactor(call.console.environment.secrets)
+    shown: SessionView = redactor.redact_value(view)
+    # A separate reader, because it is used in a thread and the shared one belongs to the event loop.
     reader = LogReader(call.console.registry.reader(view.id).path)
     name = file_name(shown.title, view.id, kind)
     return StreamingResponse(
-        _sent(_made(kind, reader, mask, shown)),
+        _stream(_render(kind, reader, redactor, shown)),
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
         media_type=MEDIA[kind],
     )
 
 
-def _made(kind: str, reader: LogReader, mask: Redactor, view: SessionView) -> Iterator[bytes]:
+def _render(kind: str, reader: LogReader, redactor: Redactor, view: SessionView) -> Iterator[bytes]:
     match kind:
         case "jsonl":
-            for envelope in entries(reader, mask, view.seq):
+            for envelope in entries(reader, redactor, view.seq):
                 yield to_json(envelope) + b"\n"
         case "json":
-            yield b'{"session":' + to_json(view.shown()) + b',"events":['
-            for place, envelope in enumerate(branch(reader, mask, view.seq)):
-                yield (b"," if place else b"") + to_json(envelope)
+            yield b'{"session":' + to_json(view.without_memory()) + b',"events":['
+            for index, envelope in enumerate(branch(reader, redactor, view.seq)):
+                yield (b"," if index else b"") + to_json(envelope)
             yield b"]}\n"
         case _:
             yield "".join(export_markdown.head(view)).encode("utf-8", "replace")
-            for envelope in branch(reader, mask, view.seq):
+            for envelope in branch(reader, redactor, view.seq):
                 for text in export_markdown.paragraphs(envelope):
                     yield text.encode("utf-8", "replace")
 
 
-async def _sent(made: Iterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """Make some in a thread, send it, make more: never the whole of it is in memory."""
-    while piece := await asyncio.to_thread(_piece, made):
-        yield piece
+async def _stream(rendered: Iterator[bytes]) -> AsyncGenerator[bytes, None]:
+    """Render chunk by chunk in a thread, so that the whole export is never in memory."""
+    while chunk := await asyncio.to_thread(_next_chunk, rendered):
+        yield chunk
 
 
-def _piece(made: Iterator[bytes]) -> bytes:
-    some: list[bytes] = []
+def _next_chunk(rendered: Iterator[bytes]) -> bytes:
+    parts: list[bytes] = []
     size = 0
-    for part in made:
-        some.append(part)
+    for part in rendered:
+        parts.append(part)
         size += len(part)
-        if size >= PIECE:
+        if size >= CHUNK_BYTES:
             break
-    return b"".join(some)
+    return b"".join(parts)
 
 
 ENDPOINTS = (

@@ -1,4 +1,4 @@
-"""Files of a session over HTTP: the tree, what is in a file, names to complete, directories to begin in."""
+"""Files of a session over HTTP: directory listings, contents, path completion, and directories for new sessions."""
 
 import asyncio
 import base64
@@ -11,26 +11,32 @@ from starlette.responses import Response
 
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.errors import Code
-from bobstay.server.files.directory_listing import MOST, MOST_DIRECTORIES, DirectoryListing, directories, listing
-from bobstay.server.files.path_completion import find
-from bobstay.server.files.path_names import meant, shown
-from bobstay.server.files.range_response import ranged
-from bobstay.server.files.session_directory import AllowedRoots, bounds_of, look
-from bobstay.server.files.text_content import LOOKED_AT, MOST_BINARY, MOST_TEXT, decoded, media_type, read_up_to
-from bobstay.server.files.working_changes import ignored_among
+from bobstay.server.files.directory_listing import (
+    MOST,
+    MOST_DIRECTORIES,
+    DirectoryListing,
+    list_directory,
+    suggest_directories,
+)
+from bobstay.server.files.path_completion import complete_path
+from bobstay.server.files.path_names import decode_path, encode_path
+from bobstay.server.files.range_response import respond_with_range
+from bobstay.server.files.session_directory import AllowedRoots, allowed_roots, open_session_directory
+from bobstay.server.files.text_content import LOOKED_AT, MOST_BINARY, MOST_TEXT, decode_text, media_type, read_up_to
+from bobstay.server.files.working_changes import find_ignored
 from bobstay.server.session_commands import working_directory
 
 
 class FilesQuery(Struct, frozen=True):
     path: str = ""
-    """Relative to the session's directory; empty for that itself."""
+    """Relative to the session's directory; empty for the directory itself."""
     limit: Annotated[int, Meta(ge=1, le=MOST)] = 1_000
-    """Entries of the directory at most."""
+    """Maximum number of entries."""
 
 
 class FileQuery(Struct, frozen=True):
     path: str
-    """Of the file, relative to the session's directory."""
+    """Path of the file, relative to the session's directory."""
 
 
 class FileContent(Struct, frozen=True, omit_defaults=True):
@@ -44,21 +50,21 @@ class FileContent(Struct, frozen=True, omit_defaults=True):
     bom: bool = False
     newline: Literal["none", "lf", "crlf", "cr", "mixed"] = "none"
     base64: str = ""
-    """Of a file that is no text, if it is small."""
+    """Content of a small binary file."""
     truncated: bool = False
-    """There is more: ask for it by range."""
+    """Whether the content is incomplete; read the rest by range."""
 
 
 class CompleteQuery(Struct, frozen=True):
     q: str = ""
-    """Letters that occur in the path in this order."""
+    """Letters that must occur in the path in this order."""
     limit: Annotated[int, Meta(ge=1, le=200)] = 20
-    """Paths at most."""
+    """Maximum number of paths."""
 
 
 class CompleteIn(CompleteQuery, frozen=True, kw_only=True):
     cwd: str
-    """The directory to look in."""
+    """The directory to search."""
 
 
 class Completions(Struct, frozen=True):
@@ -68,7 +74,7 @@ class Completions(Struct, frozen=True):
 
 class DirectoriesQuery(Struct, frozen=True):
     prefix: str = ""
-    """The beginning of the path, as it was typed."""
+    """The beginning of the path, as typed."""
 
 
 class Directories(Struct, frozen=True):
@@ -76,17 +82,17 @@ class Directories(Struct, frozen=True):
 
 
 async def list_files(call: ApiCall) -> DirectoryListing:
-    """List what is in a directory of a session: directories first, then by name."""
+    """List the entries of a directory of a session: directories first, then by name."""
     where, bounds = _where(call)
 
     def read() -> DirectoryListing:
-        with look(where, bounds) as place:
-            return listing(place, call.query.path, call.query.limit)
+        with open_session_directory(where, bounds) as directory:
+            return list_directory(directory, call.query.path, call.query.limit)
 
     found = await asyncio.to_thread(read)
-    paths = [meant(entry.path) for entry in found.entries]
-    with look(where, bounds) as place:
-        ignored = await ignored_among(place, call.console.environment.children, paths)
+    paths = [decode_path(entry.path) for entry in found.entries]
+    with open_session_directory(where, bounds) as directory:
+        ignored = await find_ignored(directory, call.console.environment.children, paths)
     if not ignored:
         return found
     marked = (replace(entry, ignored=path in ignored) for entry, path in zip(found.entries, paths, strict=True))
@@ -94,24 +100,24 @@ async def list_files(call: ApiCall) -> DirectoryListing:
 
 
 async def read_file(call: ApiCall) -> FileContent:
-    """Read a file: text with its encoding, or the bytes of a small file that is no text."""
+    """Read a file: text with its encoding, or the bytes of a small binary file."""
     where, bounds = _where(call)
     return await asyncio.to_thread(_content, where, bounds, call.query.path)
 
 
 async def read_raw_file(call: ApiCall) -> Response:
-    """Read a file's bytes, all or by range, under headers that let no browser run them."""
+    """Read a file's bytes, all or by range, with headers that prevent a browser from executing them."""
     where, bounds = _where(call)
 
     def open_it() -> Any:
-        with look(where, bounds) as place, place.file(call.query.path) as handle:
+        with open_session_directory(where, bounds) as directory, directory.file(call.query.path) as handle:
             return open(os.dup(handle), "rb", buffering=0)
 
     file = await asyncio.to_thread(open_it)
     number = file.fileno()
     about = os.fstat(number)
     media = media_type(os.pread(number, LOOKED_AT, 0))
-    return await ranged(
+    return await respond_with_range(
         call.request.headers.get("range"),
         about.st_size,
         lambda start, most: read_up_to(number, most, start),
@@ -123,40 +129,44 @@ async def read_raw_file(call: ApiCall) -> Response:
 
 
 async def complete_file(call: ApiCall) -> Completions:
-    """List files and directories of a session whose path holds the given letters in order."""
+    """List files and directories of a session whose path contains the given letters in order."""
     where, bounds = _where(call)
-    with look(where, bounds) as place:
-        found = await find(place, call.console.environment.children, meant(call.query.q), call.query.limit)
-    return Completions(tuple(map(shown, found)))
+    with open_session_directory(where, bounds) as directory:
+        found = await complete_path(
+            directory, call.console.environment.children, decode_path(call.query.q), call.query.limit
+        )
+    return Completions(tuple(map(encode_path, found)))
 
 
 async def complete_in_directory(call: ApiCall) -> Completions:
-    """List files whose path holds the given letters in order, in a directory where no session works yet."""
+    """List files whose path contains the given letters in order, in a directory without a session."""
     cwd = working_directory(call.console, call.query.cwd)
-    with look(cwd, bounds_of(call.console)) as place:
-        found = await find(place, call.console.environment.children, meant(call.query.q), call.query.limit)
-    return Completions(tuple(map(shown, found)))
+    with open_session_directory(cwd, allowed_roots(call.console)) as directory:
+        found = await complete_path(
+            directory, call.console.environment.children, decode_path(call.query.q), call.query.limit
+        )
+    return Completions(tuple(map(encode_path, found)))
 
 
 async def list_directories(call: ApiCall) -> Directories:
-    """List directories a new session may work in that begin with what was typed."""
-    bounds = bounds_of(call.console)
-    found = await asyncio.to_thread(lambda: list(directories(call.query.prefix, bounds)))
+    """List directories for a new session that begin with the given prefix."""
+    bounds = allowed_roots(call.console)
+    found = await asyncio.to_thread(lambda: list(suggest_directories(call.query.prefix, bounds)))
     valid = [path for path in dict.fromkeys(found) if _is_text(path)]
     return Directories(tuple(valid[:MOST_DIRECTORIES]))
 
 
 def _where(call: ApiCall) -> tuple[str, AllowedRoots]:
-    return call.console.registry.view(call.path["id"]).cwd, bounds_of(call.console)
+    return call.console.registry.view(call.path["id"]).cwd, allowed_roots(call.console)
 
 
 def _content(where: str, bounds: AllowedRoots, path: str) -> FileContent:
-    with look(where, bounds) as place, place.file(path) as handle:
+    with open_session_directory(where, bounds) as directory, directory.file(path) as handle:
         about = os.fstat(handle)
         data = read_up_to(handle, MOST_TEXT)
     size = max(about.st_size, len(data))
     whole = len(data) >= size
-    text = decoded(data, whole=whole)
+    text = decode_text(data, whole=whole)
     media = media_type(data[:LOOKED_AT])
     if text is None:
         small = whole and size <= MOST_BINARY
@@ -168,7 +178,7 @@ def _content(where: str, bounds: AllowedRoots, path: str) -> FileContent:
 
 
 def _is_text(path: str) -> bool:
-    """A directory to begin in is given back as it is: one that JSON cannot spell is not offered."""
+    """Whether JSON can represent a path. Others are left out, because a client must send the path back unchanged."""
     try:
         path.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""How the server fares: for those who watch over it."""
+"""Health and metrics of the server for monitoring."""
 
 from typing import Literal
 
@@ -6,11 +6,11 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from bobstay.server.api.endpoint import ApiCall, Endpoint
-from bobstay.server.metrics import CONTENT_TYPE, Metrics, text
+from bobstay.server.metrics import CONTENT_TYPE, Metrics, render_metrics
 
 WARNING_TEXT = "Approaching context limit (60%)"
 CRITICAL_TEXT = "Context nearly full (90%). Consider starting a new session."
-"""S000-36: how a session's health is told, in these very words."""
+"""Texts for the two thresholds of a session's context; clients compare them literally."""
 
 
 class Healthy(Struct, frozen=True):
@@ -18,16 +18,16 @@ class Healthy(Struct, frozen=True):
 
 
 async def health(_: ApiCall) -> Healthy:
-    """Tell whether the server answers, and nothing more."""
+    """Check that the server responds."""
     return Healthy()
 
 
 async def metrics(call: ApiCall) -> Response:
-    """Give the numbers of this server in the text format of Prometheus."""
+    """Show the metrics of this server in the text format of Prometheus."""
     console = call.console
-    if console.meter is None:
-        console.meter = Metrics(console.registry)
-    return Response(text(console, console.meter), media_type=CONTENT_TYPE)
+    if console.metrics is None:
+        console.metrics = Metrics(console.registry)
+    return Response(render_metrics(console, console.metrics), media_type=CONTENT_TYPE)
 
 
 ENDPOINTS = (

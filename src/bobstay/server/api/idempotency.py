@@ -1,4 +1,4 @@
-"""Requests that may be sent twice: with an `Idempotency-Key`, the second gets the answer of the first."""
+"""Idempotent requests: a repeated `Idempotency-Key` gets the response of the first request."""
 
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
@@ -15,15 +15,15 @@ LONGEST = 200
 
 
 def is_repeatable(endpoint: Endpoint) -> bool:
-    """Whether an answer is kept for those who send the request again."""
+    """Whether responses are stored for repeated requests."""
     return endpoint.method != "GET" and endpoint.scope is not None
 
 
-async def once(endpoint: Endpoint, call: ApiCall, run: Callable[[], Awaitable[Response]]) -> Response:
-    """Run the request, or repeat what the same one was answered within a day.
+async def run_once(endpoint: Endpoint, call: ApiCall, run: Callable[[], Awaitable[Response]]) -> Response:
+    """Run the request, or replay the response that the same request got within a day.
 
     Raises:
-        ApiError: conflict, if the key was used for something else or the first is under way.
+        ApiError: conflict, if the key was used for another request or the first is still running.
     """
     key = call.request.headers.get(HEADER, "")
     if not key or not is_repeatable(endpoint):
@@ -31,22 +31,22 @@ async def once(endpoint: Endpoint, call: ApiCall, run: Callable[[], Awaitable[Re
     if len(key) > LONGEST:
         raise ApiError("invalid", f"An Idempotency-Key has at most {LONGEST} characters.")
     who, database = call.principal.name, call.console.database
-    earlier = await state_tables.begin(database, who, key, fingerprint(call))
+    earlier = await state_tables.begin_request(database, who, key, fingerprint(call))
     if earlier is not None:
         return Response(earlier.body, earlier.status, {"idempotent-replayed": "true"}, "application/json")
     try:
         answer = await run()
     except BaseException:
-        # What failed had no effect, or tells itself that it had one: it may be tried again.
-        await state_tables.abandon(database, who, key)
+        # A failed request had no effect, or its error says so: it may be retried.
+        await state_tables.abandon_request(database, who, key)
         raise
-    await state_tables.finish(database, who, key, answer.status_code, bytes(answer.body).decode())
+    await state_tables.finish_request(database, who, key, answer.status_code, bytes(answer.body).decode())
     return answer
 
 
 def fingerprint(call: ApiCall) -> str:
-    """The same for the same request, sent again."""
-    said = msgspec.json.encode(
+    """A hash that is equal for repeated requests."""
+    encoded = msgspec.json.encode(
         [call.request.method, call.request.url.path, call.request.url.query, call.body], order="sorted"
     )
-    return sha256(said).hexdigest()
+    return sha256(encoded).hexdigest()

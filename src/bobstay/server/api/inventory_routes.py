@@ -1,11 +1,11 @@
-"""What is around an engine over HTTP: commands, servers, hooks, skills, instructions, and what it can do."""
+"""Inventory of an engine over HTTP: commands, servers, hooks, skills, instructions and capabilities."""
 
 from msgspec import Struct
 
 from bobstay.model.session_events import SessionConfig
 from bobstay.server.api.endpoint import ApiCall, Endpoint
-from bobstay.server.files.session_directory import allowed, bounds_of
-from bobstay.server.inventory.gather_inventory import around
+from bobstay.server.files.session_directory import allowed_roots, resolve_allowed
+from bobstay.server.inventory.gather_inventory import gather
 from bobstay.server.inventory.inventory_types import EngineInventory
 from bobstay.server.preflight import check_engine
 from bobstay.server.session_commands import working_directory
@@ -17,27 +17,27 @@ class PlaceQuery(Struct, frozen=True):
     cwd: str
     """The directory the session would work in."""
     engine: str = "native"
-    """The engine it would have: `native`, or the name of an external one."""
+    """The engine of the session: `native`, or the name of an external one."""
     workflow: Workflow = "chat"
-    """The workflow it would have."""
+    """The workflow of the session."""
     model: str = ""
-    """The model it would have; empty for the default one."""
+    """The model of the session; empty for the default."""
 
 
 async def show_surroundings(call: ApiCall) -> EngineInventory:
-    """Show what a session's engine has around it, and what can be done with the session."""
+    """Show the inventory and the capabilities of a session's engine."""
     view = call.console.registry.view(call.path["id"])
-    allowed(view.cwd, bounds_of(call.console))
-    return await around(call.console, view)
+    resolve_allowed(view.cwd, allowed_roots(call.console))
+    return await gather(call.console, view)
 
 
 async def show_surroundings_of_place(call: ApiCall) -> EngineInventory:
-    """Show what a new session would have around it in a directory."""
+    """Show the inventory that a new session would have in a directory."""
     query: PlaceQuery = call.query
     check_engine(call.console, query.engine)
     config = SessionConfig(engine=query.engine, workflow=query.workflow, model=query.model)
     cwd = working_directory(call.console, query.cwd)
-    return await around(call.console, SessionView("", cwd=cwd, config=config, model=query.model))
+    return await gather(call.console, SessionView("", cwd=cwd, config=config, model=query.model))
 
 
 ENDPOINTS = (

@@ -1,4 +1,4 @@
-"""JSON Schemas of our structs, as documents want them: with the words beside a field, and what is always there."""
+"""JSON Schemas of structs, with the docstrings of their fields as descriptions."""
 
 import ast
 import inspect
@@ -16,7 +16,7 @@ _PREFIX = REF.format(name="")
 
 
 def components(answers: Iterable[Any], requests: Iterable[Any] = ()) -> dict[str, dict[str, Any]]:
-    """The schemas of all structs in these types, by name. In what we write, a field with a default is there too."""
+    """The schemas of all structs in these types, by name. In answers, fields with a default are required too."""
     given, taken = tuple(answers), tuple(requests)
     _, found = msgspec.json.schema_components((*given, *taken), ref_template=REF)
     classes = {cls.__name__: cls for cls in _structs((*given, *taken))}
@@ -26,14 +26,14 @@ def components(answers: Iterable[Any], requests: Iterable[Any] = ()) -> dict[str
         if cls is None:
             continue
         _describe(schema, cls)
-        _hide(schema)
+        _remove_internal(schema)
         if name not in read and not cls.__struct_config__.omit_defaults:
             schema["required"] = list(schema.get("properties", {}))
     return dict(sorted(found.items()))
 
 
-def left_out(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same without defaults: what is not required is simply not there, and generated types say so."""
+def without_defaults(schema: dict[str, Any]) -> dict[str, Any]:
+    """The same without defaults, so that generated types mark fields that are not required as optional."""
     properties = {
         name: {key: value for key, value in field.items() if key != "default"}
         for name, field in schema.get("properties", {}).items()
@@ -42,13 +42,13 @@ def left_out(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def schema_of(type_: Any) -> dict[str, Any]:
-    """The schema of a type, which points to those of `components`."""
+    """The schema of a type, with references to those of `components`."""
     (schema,), _ = msgspec.json.schema_components((type_,), ref_template=REF)
     return schema
 
 
 def fields_of(cls: type[Struct]) -> list[tuple[str, dict[str, Any], bool]]:
-    """Name, schema and whether it must be given, of each field of a struct that is spread over a query."""
+    """Name, schema and whether it is required, of each field of a struct for queries."""
     _, found = msgspec.json.schema_components((cls,), ref_template=REF)
     schema = found[cls.__name__]
     _describe(schema, cls)
@@ -56,8 +56,8 @@ def fields_of(cls: type[Struct]) -> list[tuple[str, dict[str, Any], bool]]:
     return [(name, field, name in required) for name, field in schema["properties"].items()]
 
 
-def pruned(schemas: dict[str, dict[str, Any]], roots: Any) -> dict[str, dict[str, Any]]:
-    """Of `schemas` those that are pointed to from `roots`, or from one of them."""
+def prune(schemas: dict[str, dict[str, Any]], roots: Any) -> dict[str, dict[str, Any]]:
+    """Those of `schemas` that `roots` refer to, directly or indirectly."""
     wanted: set[str] = set()
     waiting = list(_references(roots))
     while waiting:
@@ -70,8 +70,8 @@ def pruned(schemas: dict[str, dict[str, Any]], roots: Any) -> dict[str, dict[str
 
 def _references(value: Any) -> Iterator[str]:
     match value:
-        case {"$ref": str(place)} if place.startswith(_PREFIX):
-            yield place.removeprefix(_PREFIX)
+        case {"$ref": str(reference)} if reference.startswith(_PREFIX):
+            yield reference.removeprefix(_PREFIX)
         case dict():
             for entry in value.values():
                 yield from _references(entry)
@@ -82,30 +82,30 @@ def _references(value: Any) -> Iterator[str]:
             return
 
 
-def _hide(schema: dict[str, Any]) -> None:
-    """Leave out what is never sent."""
+def _remove_internal(schema: dict[str, Any]) -> None:
+    """Remove fields that are never sent."""
     for name in [name for name, field in schema.get("properties", {}).items() if "x-internal" in field]:
         del schema["properties"][name]
 
 
 def _describe(schema: dict[str, Any], cls: type[Struct]) -> None:
     spelled = dict(zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True))
-    for name, words in _words_beside(cls).items():
+    for name, text in _field_docstrings(cls).items():
         field = schema.get("properties", {}).get(spelled.get(name, name))
         if field is not None and "description" not in field:
-            field["description"] = words
+            field["description"] = text
 
 
-def _words_beside(cls: type[Struct]) -> dict[str, str]:
-    """What stands as a string below each field of a class, or of a class it extends."""
+def _field_docstrings(cls: type[Struct]) -> dict[str, str]:
+    """The docstring below each field of a class and its base classes."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         if issubclass(base, Struct) and base is not Struct:
-            found |= _own_words(base)
+            found |= _own_docstrings(base)
     return found
 
 
-def _own_words(cls: type[Struct]) -> dict[str, str]:
+def _own_docstrings(cls: type[Struct]) -> dict[str, str]:
     try:
         tree = ast.parse(dedent(inspect.getsource(cls)))
     except (OSError, TypeError, SyntaxError):
@@ -114,8 +114,8 @@ def _own_words(cls: type[Struct]) -> dict[str, str]:
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
     for field, after in pairwise(body):
         match field, after:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
-                found[name] = " ".join(words.split())
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                found[name] = " ".join(text.split())
             case _:
                 continue
     return found

@@ -1,4 +1,4 @@
-"""Notifications over HTTP: the key a browser subscribes with, and the devices that are told."""
+"""Push notifications over HTTP: the server's public key, and the subscriptions of devices."""
 
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -22,13 +22,13 @@ class SubscriptionKeys(Struct, frozen=True):
 
 
 class NewSubscription(Struct, frozen=True):
-    """What `PushSubscription.toJSON()` gives, and what it is called."""
+    """The output of `PushSubscription.toJSON()`, with a label."""
 
     endpoint: Annotated[str, Meta(min_length=1, max_length=2_000)]
     keys: SubscriptionKeys
     label: Annotated[str, Meta(max_length=200)] = ""
     completed: bool = False
-    """Tell it of work that is done, too; questions and failures are always told."""
+    """Whether to notify about completed work too; interactions and failures are always sent."""
 
 
 class PushDevice(Struct, frozen=True):
@@ -36,11 +36,11 @@ class PushDevice(Struct, frozen=True):
     label: str
     who: str
     service: str
-    """The host that delivers. The whole address is not shown: who has it can send."""
+    """Host of the push service. The full endpoint is not shown, because it allows sending."""
     created_at: float
     completed: bool
     mine: bool
-    """It was made by the very client that asks."""
+    """Whether it was created by the client of this request."""
 
 
 class PushDevices(Struct, frozen=True):
@@ -48,15 +48,15 @@ class PushDevices(Struct, frozen=True):
 
 
 async def push_key(call: ApiCall) -> PushKey:
-    """Show the public key of this server for subscriptions."""
-    return PushKey(_bell(call).public_key())
+    """Show the server's public key for push subscriptions."""
+    return PushKey(_notifier(call).public_key())
 
 
 async def subscribe(call: ApiCall) -> PushDevice:
-    """Let a device be told of questions and failures; it goes when the client that made it is revoked."""
+    """Subscribe a device to push notifications; revoking the client that created it ends the subscription."""
     new: NewSubscription = call.body
     keys = {"p256dh": new.keys.p256dh, "auth": new.keys.auth}
-    made = await _bell(call).subscribe(
+    made = await _notifier(call).subscribe(
         call.principal.name,
         call.principal.client,
         new.endpoint,
@@ -68,18 +68,18 @@ async def subscribe(call: ApiCall) -> PushDevice:
 
 
 async def list_subscriptions(call: ApiCall) -> PushDevices:
-    """List your devices that are told of news; an admin sees everybody's."""
-    found = await _bell(call).devices()
+    """List your push subscriptions; an admin sees everybody's."""
+    found = await _notifier(call).devices()
     return PushDevices(tuple(_device(call, device) for device in found if _may(call, device)))
 
 
 async def unsubscribe(call: ApiCall) -> None:
-    """Stop telling a device of news."""
-    bell = _bell(call)
-    device = next((device for device in await bell.devices() if device.id == call.path["id"]), None)
+    """Remove a push subscription."""
+    notifier = _notifier(call)
+    device = next((device for device in await notifier.devices() if device.id == call.path["id"]), None)
     if device is None or not _may(call, device):
         raise ApiError("not_found", "There is no such device, or it is not yours.")
-    await bell.unsubscribe(device.id)
+    await notifier.unsubscribe(device.id)
 
 
 def _may(call: ApiCall, device: Subscription) -> bool:
@@ -98,11 +98,11 @@ def _device(call: ApiCall, device: Subscription) -> PushDevice:
     )
 
 
-def _bell(call: ApiCall) -> Notifier:
-    bell = call.console.bell
-    if bell is None:
+def _notifier(call: ApiCall) -> Notifier:
+    notifier = call.console.notifier
+    if notifier is None:
         raise ApiError("not_supported", "This server sends no notifications.")
-    return bell
+    return notifier
 
 
 ENDPOINTS = (

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of endpoints: nobody writes it, so it cannot be wrong for long."""
+"""The OpenAPI document, generated from the table of endpoints."""
 
 import inspect
 from collections.abc import Iterable
@@ -9,10 +9,10 @@ from typing import Any
 from starlette.responses import Response
 
 from bobstay.model.event import Durable
-from bobstay.server.api.dispatch import json
+from bobstay.server.api.dispatch import json_response
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.api.idempotency import is_repeatable
-from bobstay.server.api.json_schemas import REF, components, fields_of, left_out, pruned, schema_of
+from bobstay.server.api.json_schemas import REF, components, fields_of, prune, schema_of, without_defaults
 from bobstay.server.api.openapi_parameters import has_parameters, header_parameters, path_parameters, plain_path
 from bobstay.server.auth.principal import SCOPES
 from bobstay.server.errors import STATUS, Code, ProblemBody
@@ -29,19 +29,19 @@ _ANY_TIME: tuple[Code, ...] = (
 )
 _WITH_BODY: tuple[Code, ...] = ("invalid_json", "too_large", "unsupported_media_type", "invalid")
 _MEANINGS = {
-    400: "The request cannot be understood.",
-    401: "Nobody is known to ask.",
-    403: "Whoever asks may not do this.",
-    404: "There is no such thing.",
-    409: "Things are not in a state in which this could be done.",
-    413: "Too much was sent.",
-    415: "The body is not of a kind that is taken.",
-    416: "There is no such part of it.",
-    421: "This server does not answer under that name.",
-    422: "What was sent is well formed and makes no sense.",
-    429: "Too much at once. Wait.",
-    500: "The server broke.",
-    503: "Not now. Try again soon.",
+    400: "The request is malformed.",
+    401: "The request is not authenticated.",
+    403: "The request is not allowed.",
+    404: "Not found.",
+    409: "The request conflicts with the current state.",
+    413: "The body is too large.",
+    415: "The media type of the body is not supported.",
+    416: "The range cannot be satisfied.",
+    421: "This server does not answer under that host name.",
+    422: "The request is well formed but invalid.",
+    429: "Too many requests. Wait.",
+    500: "Internal error of the server.",
+    503: "Temporarily unavailable. Try again soon.",
     507: "It could not be stored.",
 }
 
@@ -55,7 +55,7 @@ def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     bodies = [endpoint.body for endpoint in table if endpoint.body is not None]
     answers = [endpoint.returns for endpoint in table if _is_type(endpoint.returns)]
     schemas = {**_stream_components(), **components((*answers, ProblemBody), bodies)}
-    failures = _gathered(paths)
+    failures = _share_failures(paths)
     roots = [paths, failures, *(_pointer(name) for name in STREAMED)]
     return {
         "openapi": "3.1.0",
@@ -69,7 +69,7 @@ def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
         "tags": _tags(table),
         "paths": dict(sorted(paths.items())),
         "components": {
-            "schemas": dict(sorted(pruned(schemas, roots).items())),
+            "schemas": dict(sorted(prune(schemas, roots).items())),
             "responses": failures,
             "securitySchemes": _security_schemes(),
         },
@@ -78,8 +78,8 @@ def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
 
 def operation(endpoint: Endpoint) -> dict[str, Any]:
     """One entry of `paths`."""
-    tag = endpoint.run.__module__.rpartition(".")[2].removesuffix("_routes")
-    said: dict[str, Any] = {
+    tag = _tag(endpoint.run.__module__)
+    spec: dict[str, Any] = {
         "operationId": _operation_id(tag, endpoint.run.__name__),
         "tags": [tag],
         "summary": (endpoint.run.__doc__ or "").strip().partition("\n")[0],
@@ -87,20 +87,20 @@ def operation(endpoint: Endpoint) -> dict[str, Any]:
     }
     parameters = [*path_parameters(endpoint), *_query_parameters(endpoint), *header_parameters(endpoint)]
     if parameters:
-        said["parameters"] = parameters
+        spec["parameters"] = parameters
     if endpoint.body is not None:
-        said["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema_of(endpoint.body)}}}
-    said["responses"] = {str(_status(endpoint)): _success(endpoint), **_failures(endpoint)}
+        spec["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema_of(endpoint.body)}}}
+    spec["responses"] = {str(_status(endpoint)): _success(endpoint), **_failures(endpoint)}
     if endpoint.scope is None:
-        said["security"] = []
+        spec["security"] = []
     else:
-        said["security"] = [{"bearer": [endpoint.scope]}, {"cookie": [endpoint.scope]}]
-        said["x-scope"] = endpoint.scope
-    return said
+        spec["security"] = [{"bearer": [endpoint.scope]}, {"cookie": [endpoint.scope]}]
+        spec["x-scope"] = endpoint.scope
+    return spec
 
 
 def codes_of(endpoint: Endpoint) -> tuple[Code, ...]:
-    """Every error this endpoint may answer with."""
+    """All error codes of an endpoint."""
     codes: list[Code] = [*_ANY_TIME, *endpoint.errors]
     if has_parameters(endpoint.path):
         codes.append("not_found")
@@ -114,7 +114,7 @@ def codes_of(endpoint: Endpoint) -> tuple[Code, ...]:
 
 
 def stream_frame(frame: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a durable frame, with the events it may hold instead of anything at all."""
+    """The schema of a durable frame, with the union of events as its data."""
     named = sorted(set(NAMES.values()) | {"tool.call"})
     properties = {
         **frame["properties"],
@@ -125,35 +125,39 @@ def stream_frame(frame: dict[str, Any]) -> dict[str, Any]:
 
 
 def stream_schema() -> dict[str, Any]:
-    """JSON Schema of what comes on a stream, for those who do not read OpenAPI."""
+    """JSON Schema of the frames of streams, for clients that do not use OpenAPI."""
     roots = [_pointer(name) for name in STREAMED]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Frames of bobstay's streams",
         "anyOf": roots,
-        "components": {"schemas": dict(sorted(pruned(_stream_components(), roots).items()))},
+        "components": {"schemas": dict(sorted(prune(_stream_components(), roots).items()))},
     }
 
 
 @cache
-def current() -> dict[str, Any]:
+def current_document() -> dict[str, Any]:
     from bobstay.server.api.endpoints import ENDPOINTS
 
     return document(ENDPOINTS)
 
 
 async def openapi(_: ApiCall) -> Response:
-    """Give this document."""
-    return json(current())
+    """Show this OpenAPI document."""
+    return json_response(current_document())
 
 
 def _stream_components() -> dict[str, dict[str, Any]]:
     schemas = components((Frame, AnyLive, Durable))
     for name, schema in components((AnyLive,)).items():
         if hasattr(live_frames, name):
-            schemas[name] = left_out(schema)
+            schemas[name] = without_defaults(schema)
     schemas["StreamFrame"] = stream_frame(schemas.pop("Frame"))
-    schemas["LiveFrame"] = {"title": "LiveFrame", "description": "Anything that is not stored.", **schema_of(AnyLive)}
+    schemas["LiveFrame"] = {
+        "title": "LiveFrame",
+        "description": "A frame that is not stored in the log.",
+        **schema_of(AnyLive),
+    }
     return schemas
 
 
@@ -161,31 +165,31 @@ def _pointer(name: str) -> dict[str, str]:
     return {"$ref": REF.format(name=name)}
 
 
-def _gathered(paths: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Take out of `paths` the failures that are alike, and leave pointers to them."""
+def _share_failures(paths: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Move equal failure responses out of `paths` and replace them by references."""
     found: dict[str, Any] = {}
     for operations in paths.values():
-        for said in operations.values():
-            for status, answer in said["responses"].items():
+        for spec in operations.values():
+            for status, answer in spec["responses"].items():
                 codes = answer.pop("x-codes", None)
                 if codes is not None:
                     name = f"Failed{status}_{'_'.join(codes)}"
                     found[name] = answer
-                    said["responses"][status] = {"$ref": f"#/components/responses/{name}"}
+                    spec["responses"][status] = {"$ref": f"#/components/responses/{name}"}
     return dict(sorted(found.items()))
 
 
 def _operation_id(tag: str, name: str) -> str:
-    """The resource and what is done with it, without the resource's own name a second time."""
+    """The resource and the action, without repeating the name of the resource."""
     own = {word.removesuffix("s") for word in tag.split("_")}
     return "_".join([tag, *(word for word in name.split("_") if word.removesuffix("s") not in own)])
 
 
 def _description(endpoint: Endpoint) -> str:
-    """What the endpoint's docstring says, and who may ask for it."""
-    words = " ".join((inspect.getdoc(endpoint.run) or "").partition("\n\nRaises:")[0].split())
+    """The endpoint's docstring, with the scope it needs."""
+    text = " ".join((inspect.getdoc(endpoint.run) or "").partition("\n\nRaises:")[0].split())
     who = "Needs no token." if endpoint.scope is None else f"Needs the scope `{endpoint.scope}`."
-    return f"{words} {who}"
+    return f"{text} {who}"
 
 
 def _query_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
@@ -193,20 +197,20 @@ def _query_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
         return []
     found: list[dict[str, Any]] = []
     for name, schema, required in fields_of(endpoint.query):
-        words = schema.pop("description", "")
+        text = schema.pop("description", "")
         parameter = {"name": name, "in": "query", "required": required, "schema": schema}
-        found.append({**parameter, "description": words} if words else parameter)
+        found.append({**parameter, "description": text} if text else parameter)
     return found
 
 
 def _success(endpoint: Endpoint) -> dict[str, Any]:
     if endpoint.returns is None:
-        return {"description": "Done; there is nothing to say."}
+        return {"description": "Done, without a body."}
     schema = schema_of(endpoint.returns) if _is_type(endpoint.returns) else {}
     media = [kind.strip() for kind in endpoint.media.split(",")]
     if media != ["application/json"] and not _is_type(endpoint.returns):
-        return {"description": "As asked for.", "content": {kind: {} for kind in media}}
-    return {"description": "As asked for.", "content": {kind: {"schema": schema} for kind in media}}
+        return {"description": "Success.", "content": {kind: {} for kind in media}}
+    return {"description": "Success.", "content": {kind: {"schema": schema} for kind in media}}
 
 
 def _status(endpoint: Endpoint) -> int:
@@ -223,7 +227,7 @@ def _failures(endpoint: Endpoint) -> dict[str, Any]:
 def _failure(status: int, codes: list[str]) -> dict[str, Any]:
     narrowed = {"properties": {"error": {"properties": {"code": {"enum": codes}}}}}
     schema = {"allOf": [_pointer("ProblemBody"), narrowed]}
-    meaning = _MEANINGS.get(status, "It did not work.")
+    meaning = _MEANINGS.get(status, "The request failed.")
     return {
         "x-codes": codes,
         "description": f"{meaning} Codes: {', '.join(codes)}.",
@@ -239,9 +243,14 @@ def _tags(endpoints: tuple[Endpoint, ...]) -> list[dict[str, str]]:
     modules = sorted({endpoint.run.__module__ for endpoint in endpoints})
     found: list[dict[str, str]] = []
     for name in modules:
-        words = (import_module(name).__doc__ or "").strip().partition("\n")[0]
-        found.append({"name": name.rpartition(".")[2], "description": words})
+        text = (import_module(name).__doc__ or "").strip().partition("\n")[0]
+        found.append({"name": _tag(name), "description": text})
     return found
+
+
+def _tag(module: str) -> str:
+    """Return the tag of all operations in a module: its name without the suffix that all of them have."""
+    return module.rpartition(".")[2].removesuffix("_routes")
 
 
 def _security_schemes() -> dict[str, Any]:
@@ -250,13 +259,13 @@ def _security_schemes() -> dict[str, Any]:
         "bearer": {
             "type": "http",
             "scheme": "bearer",
-            "description": f"Made with `bobstay token create --scope …`. Scopes: {scopes}; admin includes all others.",
+            "description": f"From `bobstay token create --scope …`. Scopes: {scopes}; admin includes all others.",
         },
         "cookie": {
             "type": "apiKey",
             "in": "cookie",
             "name": "bobstay_3001",
-            "description": "Of a browser, by exchange of a code; its name ends in the server's port. HttpOnly, and good"
+            "description": "Cookie of a browser, by exchange of a code; its name ends in the port. HttpOnly, and valid"
             " only together with an Origin of the server or a same-origin Sec-Fetch-Site.",
         },
     }

@@ -1,4 +1,4 @@
-"""The parameters of operations that no struct describes: names in paths, and the header for repeated requests."""
+"""Parameters of operations that no struct describes: path parameters and the Idempotency-Key header."""
 
 import re
 from typing import Any
@@ -9,14 +9,14 @@ from bobstay.server.api.idempotency import HEADER, LONGEST, is_repeatable
 _NAME = re.compile(r"{(\w+)(?::\w+)?}")
 _MEANINGS = {
     "/auth/clients/{id}": "Id of the token or browser.",
-    "/auth/users/{name}": "Name of the person.",
+    "/auth/users/{name}": "Name of the user.",
     "/interactions/{id}": "Id of the interaction.",
     "/providers/{name}": "Name of the provider, such as `anthropic`.",
     "/push/subscriptions/{id}": "Id of the device.",
     "/sessions/{id}": "Id of the session.",
-    "/sessions/{id}/blobs/{call_id}": "Id of the call of a tool.",
-    "/sessions/{id}/calls/{call_id}": "Id of the call of a tool.",
-    "/sessions/{id}/inputs/{input_id}": "Id of the message in the queue.",
+    "/sessions/{id}/blobs/{call_id}": "Id of the tool call.",
+    "/sessions/{id}/calls/{call_id}": "Id of the tool call.",
+    "/sessions/{id}/inputs/{input_id}": "Id of the queued message.",
     "/sessions/{id}/workers/{worker_id}": "Id of the worker.",
     "/tasks/{id}": "Id of the task.",
     "/terminals/{worker_id}": "Id of the terminal.",
@@ -26,7 +26,7 @@ _MEANINGS = {
 
 
 def plain_path(path: str) -> str:
-    """A path as the document spells it, without the converters of the router."""
+    """A path in OpenAPI syntax, without the converters of the router."""
     return _NAME.sub(r"{\1}", path)
 
 
@@ -40,17 +40,17 @@ def path_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
     for match in _NAME.finditer(path):
         schema = {"type": "string", "minLength": 1}
         parameter = {"name": match[1], "in": "path", "required": True, "schema": schema}
-        words = _MEANINGS.get(path[: match.end()], "")
-        found.append({**parameter, "description": words} if words else parameter)
+        text = _MEANINGS.get(path[: match.end()], "")
+        found.append({**parameter, "description": text} if text else parameter)
     return found
 
 
 def header_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
     if not is_repeatable(endpoint):
         return []
-    words = (
-        "Chosen by the client, new for each request. Sent again within a day, the same request is not done twice:"
-        " it gets the first answer, with the header `Idempotent-Replayed`."
+    text = (
+        "Chosen by the client, new for each request. A request repeated with its key within a day is not run again:"
+        " it gets the first response, with the header `Idempotent-Replayed`."
     )
     schema = {"type": "string", "maxLength": LONGEST}
-    return [{"name": HEADER.title(), "in": "header", "required": False, "schema": schema, "description": words}]
+    return [{"name": HEADER.title(), "in": "header", "required": False, "schema": schema, "description": text}]

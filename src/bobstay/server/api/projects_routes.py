@@ -1,4 +1,4 @@
-"""Where people work: the directories sessions belong to, and those used last."""
+"""Projects over HTTP: the directories that sessions belong to, and the recently used ones."""
 
 import os
 
@@ -39,14 +39,14 @@ class RecentDirectories(Struct, frozen=True):
 
 
 async def projects(call: ApiCall) -> Projects:
-    """List the directories sessions belong to, with counts; those active last first."""
+    """List the directories that sessions belong to, with counts; the most recently active first."""
     found = [_project(path, views) for path, views in _by_directory(call).items()]
     found.sort(key=lambda project: (-project.last_active, project.path))
     return Projects(tuple(found))
 
 
 async def recent_dirs(call: ApiCall) -> RecentDirectories:
-    """List the directories sessions were begun in last, as a choice for the next one."""
+    """List the directories in which sessions were last started, as suggestions for the next one."""
     found = [
         RecentDirectory(path, max(view.created_at for view in views), len(views))
         for path, views in _by_directory(call).items()
@@ -66,7 +66,7 @@ def _by_directory(call: ApiCall) -> dict[str, list[SessionView]]:
 
 
 def _is_demo(path: str, views: list[SessionView]) -> bool:
-    """A scratch project in which only the demo was played."""
+    """Whether it is a scratch project with demo sessions only."""
     return os.path.basename(path).startswith(NAME) and all(view.model == "demo" for view in views)
 
 

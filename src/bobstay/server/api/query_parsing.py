@@ -1,4 +1,4 @@
-"""Reads the query of a request, and says what is allowed where something is not."""
+"""Parses the query of a request into a struct; errors list the allowed values."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ _FIELD = re.compile(r"at `\$\.(\w+)`")
 
 def read_query(given: dict[str, Any], shape: type[Struct]) -> Any:
     """Raises:
-    ApiError: invalid, with the `field` that is to blame and what it may be.
+    ApiError: invalid, with the `field` that is wrong and its allowed values.
     """
     try:
         return msgspec.convert(given, shape, strict=False)
@@ -22,8 +22,8 @@ def read_query(given: dict[str, Any], shape: type[Struct]) -> Any:
         raise _refusal(str(error), shape) from None
 
 
-def _refusal(words: str, shape: type[Struct]) -> ApiError:
-    found = _FIELD.search(words)
+def _refusal(problem: str, shape: type[Struct]) -> ApiError:
+    found = _FIELD.search(problem)
     name = found[1] if found else ""
     schema = next((schema for field, schema, _ in fields_of(shape) if field == name), {})
     match schema:
@@ -35,4 +35,4 @@ def _refusal(words: str, shape: type[Struct]) -> ApiError:
             return ApiError("invalid", text, field=name, allowed=allowed)
         case _:
             details = {"field": name} if name else {}
-            return ApiError("invalid", f"The query is not as it should be: {words}", **details)
+            return ApiError("invalid", f"Invalid query: {problem}", **details)

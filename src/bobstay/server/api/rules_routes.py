@@ -1,4 +1,4 @@
-"""Permission rules over HTTP: those in force in a directory, each with its place; add and remove them."""
+"""Permission rules over HTTP: list those in force in a directory with their sources, add and remove them."""
 
 from typing import Literal
 
@@ -6,11 +6,11 @@ from msgspec import Struct
 
 from bobstay.config.paths import local_settings, project_settings
 from bobstay.config.settings_files import BrokenSettings, RuleText, load
-from bobstay.config.trust import own_change
-from bobstay.config.trust_store import TrustUnusable
+from bobstay.config.trust import preserve_trust
+from bobstay.config.trust_store import TrustStoreError
 from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule
-from bobstay.permissions.rule_updates import UpdateFailed, defect, write
-from bobstay.permissions.suggest import broad
+from bobstay.permissions.rule_updates import UpdateFailed, update_problem, write
+from bobstay.permissions.suggest import broad_rule_warning
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.errors import ApiError
 from bobstay.server.session_commands import working_directory
@@ -29,7 +29,7 @@ class RuleView(Struct, frozen=True):
 class RuleList(Struct, frozen=True):
     rules: tuple[RuleView, ...]
     trusted: bool
-    """Whether the directory's own settings count."""
+    """Whether the directory's own settings are used."""
 
 
 class RuleQuery(Struct, frozen=True):
@@ -45,26 +45,26 @@ class RuleChange(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def list_rules(call: ApiCall) -> RuleList:
-    """List the rules in force in a directory, the strongest source first."""
+    """List the rules in force in a directory, the source with the highest precedence first."""
     cwd = working_directory(call.console, call.query.cwd)
     try:
         loaded = load(cwd, call.console.environment.paths)
     except BrokenSettings as error:
         raise ApiError("wrong_state", str(error)) from error
-    return RuleList(tuple(_shown(text) for text in loaded.rules), loaded.trusted)
+    return RuleList(tuple(_rule_view(text) for text in loaded.rules), loaded.trusted)
 
 
 async def add_rule(call: ApiCall) -> RuleList:
-    """Add a rule to the settings of the user, the project, or the project on this machine."""
-    return await _changed(call, "addRules")
+    """Add a rule to the user, project or local settings."""
+    return await _apply_change(call, "addRules")
 
 
 async def remove_rule(call: ApiCall) -> RuleList:
-    """Remove a rule from the settings it stands in."""
-    return await _changed(call, "removeRules")
+    """Remove a rule from the user, project or local settings."""
+    return await _apply_change(call, "removeRules")
 
 
-async def _changed(call: ApiCall, kind: str) -> RuleList:
+async def _apply_change(call: ApiCall, kind: str) -> RuleList:
     change: RuleChange = call.body
     cwd = working_directory(call.console, change.cwd)
     try:
@@ -73,26 +73,26 @@ async def _changed(call: ApiCall, kind: str) -> RuleList:
         raise ApiError("invalid", str(error)) from error
     entry = {"toolName": rule.tool, **({"ruleContent": rule.pattern} if rule.pattern else {})}
     update = {"type": kind, "rules": [entry], "behavior": change.behavior, "destination": DESTINATIONS[change.scope]}
-    if why := defect(update):
+    if why := update_problem(update):
         raise ApiError("invalid", why)
     paths = call.console.environment.paths
     try:
-        # What a person changes by this very request does not make the directory a changed one.
-        with own_change(cwd, paths, (*local_settings(cwd), *project_settings(cwd))):
+        # A change by this request must not invalidate the trust in the directory.
+        with preserve_trust(cwd, paths, (*local_settings(cwd), *project_settings(cwd))):
             write((update,), paths.destinations(cwd))
-    except (UpdateFailed, TrustUnusable) as error:
+    except (UpdateFailed, TrustStoreError) as error:
         raise ApiError("storage", str(error)) from error
     call.console.audit.record(call.principal.name, f"rules.{kind}", {"rule": change.rule, "cwd": cwd})
     call.query = RuleQuery(cwd)
     return await list_rules(call)
 
 
-def _shown(rule: RuleText) -> RuleView:
+def _rule_view(rule: RuleText) -> RuleView:
     try:
-        warning = broad(Rule.parse(rule.text, BEHAVIORS[rule.verdict]))
+        warning = broad_rule_warning(Rule.parse(rule.text, BEHAVIORS[rule.behavior]))
     except BadRule as error:
         warning = str(error)
-    return RuleView(rule.text, rule.verdict, rule.source, rule.file, warning)
+    return RuleView(rule.text, rule.behavior, rule.source, rule.file, warning)
 
 
 ENDPOINTS = (

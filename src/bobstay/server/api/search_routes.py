@@ -1,4 +1,4 @@
-"""Search over HTTP: words in, places in sessions out."""
+"""Full-text search in sessions over HTTP."""
 
 from typing import Annotated
 
@@ -10,21 +10,21 @@ from bobstay.server.db.full_text_search import MOST_HITS, SearchResults, search
 
 class SearchQuery(Struct, frozen=True):
     q: Annotated[str, Meta(max_length=1_000)] = ""
-    """Words that must all occur; words in double quotes must stand together. The end of a word may be left out."""
+    """Words that must all occur, also as prefixes of longer words; words in double quotes must be adjacent."""
     session_id: Annotated[str, Meta(max_length=200)] = ""
     """Search this session only; empty for all."""
     cursor: Annotated[str, Meta(max_length=100)] = ""
-    """`cursor` of the page that was answered last; empty for the first page."""
+    """`cursor` of the previous page; empty for the first."""
     limit: Annotated[int, Meta(ge=1, le=MOST_HITS)] = 20
-    """Places on a page at most."""
+    """Maximum number of hits."""
 
 
 async def search_all(call: ApiCall) -> SearchResults:
-    """Search what was said and done in all sessions, or in one."""
+    """Search the messages and tool calls of all sessions, or of one."""
     query: SearchQuery = call.query
     if query.session_id:
         view = call.console.registry.view(query.session_id)
-        await call.console.database.flushed(view.id, view.seq)
+        await call.console.database.wait_until_indexed(view.id, view.seq)
     return await search(call.console.database, query.q, query.session_id, query.cursor, query.limit)
 
 

@@ -1,4 +1,4 @@
-"""What is sent and answered about sessions over HTTP."""
+"""Request and response bodies of the session endpoints."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -10,12 +10,12 @@ from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.workflows import Workflow
 
 MOST_SENT = 24 * 1024 * 1024
-"""Bytes of a message, its pictures included."""
+"""Maximum bytes of a message with its images."""
 MOST_LISTED = 500
 
 
 class ImagePart(Struct, frozen=True):
-    """A picture, base64 without line breaks."""
+    """An image in base64 without line breaks."""
 
     media_type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
     data: str
@@ -27,7 +27,7 @@ class ArtifactReference(Struct, frozen=True):
 
 
 Title: TypeAlias = Annotated[str, Meta(max_length=500)]
-"""It is in every list."""
+"""Limited, because it is in every list."""
 
 
 class NewSession(Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,7 +39,7 @@ class NewSession(Struct, frozen=True, forbid_unknown_fields=True):
     workflow: Workflow = "chat"
     model: str = ""
     permission_mode: Literal["", "default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"] = ""
-    """Empty: as the settings and the workflow say."""
+    """Empty for the mode from the settings and the workflow."""
     max_turns: int = 100
     max_budget_usd: float | None = None
     system_prompt: str = ""
@@ -48,54 +48,54 @@ class NewSession(Struct, frozen=True, forbid_unknown_fields=True):
     disallowed_tools: tuple[str, ...] = ()
     inputs: Literal["interactive", "queue", "locked"] = "interactive"
     live: bool = True
-    """False: an external engine is started once for each prompt, asks nobody and ends."""
+    """If false, an external engine is started for each prompt, runs without asking and exits."""
     output_format: Literal["stream-json", "json", "text"] = "stream-json"
-    """What an external engine that is not `live` writes. Only stream-json shows calls and words while they happen."""
+    """Output of an external engine that is not `live`. Only stream-json shows tool calls and text while it works."""
     ephemeral: bool = False
-    """A throw-away session: an external engine keeps nothing of it, and it is removed a day after its last entry."""
+    """A temporary session: an external engine stores nothing, and it is removed a day after its last entry."""
     bypass_minutes: Annotated[float, Meta(gt=0, le=24 * 60)] = 60
-    """How long permission is bypassed, where the permission mode says so."""
+    """Duration of the mode `bypassPermissions`."""
     worktree: bool = False
-    """Work in a work tree of its own, on a branch of its own."""
+    """Whether to work in a new worktree on a new branch."""
     branch: str = ""
     base: str = ""
     artifacts: Annotated[tuple[ArtifactReference, ...], Meta(max_length=20)] = ()
-    """What earlier sessions left, to be handed over with the prompt."""
+    """Artifacts of earlier sessions to include in the prompt."""
     env: dict[str, str] = {}
-    """Variables for its processes; kept apart from the log, and never shown."""
+    """Environment variables of its processes; not stored in the log, and never shown."""
     mcp_config: dict[str, Any] = {}
-    """MCP servers for an external engine; kept apart from the log, and only their names are shown."""
+    """MCP servers of an external engine; not stored in the log, and only their names are shown."""
     client_id: str = ""
-    """Chosen by the client. The same request with the same id makes no second session: the first one is answered."""
+    """Chosen by the client. The same request with the same id creates no second session, but returns the first."""
 
 
 class SessionList(Struct, frozen=True):
     sessions: tuple[SessionView, ...]
     cursor: str | None = None
-    """Give it back as `cursor` for the next page; null on the last."""
+    """Send it as `cursor` for the next page; null on the last."""
 
 
 class SessionListQuery(Struct, frozen=True):
     status: str = ""
-    """Only sessions in one of these states, with commas between them; empty for all."""
+    """Only sessions with one of these statuses, separated by commas; empty for all."""
     project: str = ""
-    """Only sessions that belong to this directory, or work in it; empty for all."""
+    """Only sessions of this project or working directory; empty for all."""
     q: str = ""
-    """Only sessions with this text in their title, first prompt or directory."""
+    """Only sessions with this text in their title, first prompt or directory; empty for all."""
     archived: bool = False
-    """The archived sessions, instead of the others."""
+    """List the archived sessions instead of the others."""
     leaves: bool = False
-    """Leave out sessions that others go on from."""
+    """Leave out sessions that others continue."""
     cursor: str = ""
-    """`cursor` of the page that was answered last; empty for the first page."""
+    """`cursor` of the previous page; empty for the first."""
     limit: Annotated[int, Meta(ge=1, le=MOST_LISTED)] = 100
-    """Sessions on a page at most."""
+    """Maximum number of sessions."""
 
 
 class NewMessage(Struct, frozen=True, forbid_unknown_fields=True):
     content: str
     client_message_id: str = ""
-    """Chosen by the client. A message sent again with the same id is heard once."""
+    """Chosen by the client. A message repeated with the same id is delivered once."""
     images: tuple[ImagePart, ...] = ()
     delivery: Delivery = "queue"
 
@@ -108,7 +108,7 @@ class MessageAccepted(Struct, frozen=True):
 class ContinueBody(Struct, frozen=True, forbid_unknown_fields=True):
     prompt: str = ""
     client_id: str = ""
-    """Chosen by the client. The same request with the same id makes no second session: the first one is answered."""
+    """Chosen by the client. The same request with the same id creates no second session, but returns the first."""
     max_turns: int | None = None
     model: str | None = None
     workflow: Workflow | None = None
@@ -117,14 +117,14 @@ class ContinueBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 class ForkBody(Struct, frozen=True, forbid_unknown_fields=True):
     at: str = ""
-    """Id of the entry, prompt or message after which the copy goes its own way; empty for all of it."""
+    """Id of the last entry, prompt or message to copy; empty for all."""
     prompt: str = ""
     client_id: str = ""
-    """Chosen by the client. The same request with the same id makes no second session: the first one is answered."""
+    """Chosen by the client. The same request with the same id creates no second session, but returns the first."""
 
 
 class SessionChange(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is left out stays as it is."""
+    """Fields that are left out stay unchanged."""
 
     title: Title | UnsetType = UNSET
     archived: bool | UnsetType = UNSET

@@ -1,4 +1,4 @@
-"""Sessions that are asked for twice: the same request with the same `client_id` makes one, also after a restart."""
+"""Idempotent creation of sessions: a repeated request with the same `client_id` creates one, also after a restart."""
 
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
@@ -8,35 +8,37 @@ from bobstay.server.api.endpoint import ApiCall
 from bobstay.server.api.idempotency import fingerprint
 from bobstay.server.deletion import trash_of
 from bobstay.server.errors import ApiError
-from bobstay.server.session_commands import UserMessage, say_first
+from bobstay.server.session_commands import UserMessage, send_first_message
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.log import SessionMissing
 
 
-async def made_once(call: ApiCall, words: UserMessage, make: Callable[[str], Awaitable[SessionView]]) -> SessionView:
-    """What `make` makes under the id it is given, or the session that is there under this id already.
+async def create_once(
+    call: ApiCall, message: UserMessage, make: Callable[[str], Awaitable[SessionView]]
+) -> SessionView:
+    """The session that `make` creates under the given id, or the existing one with this id.
 
-    `words` are said in it once: if it was made and they were not stored any more, they are now. The
-    id follows from who asks and from the whole request, so that no table is needed to know it again.
+    `message` is sent once: if the session was created but the message not stored, it is sent now. The id
+    is derived from the principal and the whole request, so that no table is needed to recognise it.
 
     Raises:
-        ApiError: conflict, the session was made and deleted since; or it cannot be started.
+        ApiError: conflict, the session was created and deleted since; or it cannot be started.
         LogError: its log cannot be written.
     """
     if not call.body.client_id:
-        return await _made(call, make(""))
+        return await _create(call, make(""))
     id = uuid_of(sha256(f"{call.principal.name}\0{fingerprint(call)}".encode()).digest()[:16])
-    async with call.console.making.of(id):  # the same request may be under way
+    async with call.console.creating.of(id):  # the same request may be running
         try:
-            return await say_first(call.console, id, words)
+            return await send_first_message(call.console, id, message)
         except SessionMissing:
             if trash_of(call.console).holds(id):
-                text = "The session that was made with this client_id was deleted. Restore it, or send another id."
+                text = "The session that was created with this client_id was deleted. Restore it, or send another id."
                 raise ApiError("conflict", text, session_id=id) from None
-        return await _made(call, make(id))
+        return await _create(call, make(id))
 
 
-async def _made(call: ApiCall, making: Awaitable[SessionView]) -> SessionView:
-    view = await making
-    call.made = view.id
+async def _create(call: ApiCall, creating: Awaitable[SessionView]) -> SessionView:
+    view = await creating
+    call.created_session = view.id
     return view

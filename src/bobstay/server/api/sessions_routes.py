@@ -1,4 +1,4 @@
-"""Sessions over HTTP: begin, list, look at, talk to, stop, go on, change, put away."""
+"""Sessions over HTTP: create, list, show, prompt, interrupt, continue, fork, change and delete them."""
 
 import math
 from typing import Any, get_args
@@ -24,18 +24,18 @@ from bobstay.server.api.session_bodies import (
     SessionList,
     SessionListQuery,
 )
-from bobstay.server.api.session_idempotency import made_once
+from bobstay.server.api.session_idempotency import create_once
 from bobstay.server.errors import ApiError
 from bobstay.server.session_commands import UserMessage, WorktreeRequest
 from bobstay.server.sessions.session_status import BUSY, Status
 from bobstay.server.sessions.session_view import SessionView
 
 LISTED = tuple(status for status in get_args(Status) if status != "discarded")
-"""The states of sessions that are in lists."""
+"""Statuses of sessions that are listed."""
 
 
 async def create(call: ApiCall) -> SessionView:
-    """Begin a session; with a prompt, its agent sets to work."""
+    """Create a session; with a prompt, its agent starts working."""
     new: NewSession = call.body
     check_lifting(call, new.permission_mode, given=bool(new.allowed_tools or new.mcp_config or new.env))
     config = SessionConfig(
@@ -56,27 +56,27 @@ async def create(call: ApiCall) -> SessionView:
         mcp_servers=session_secrets.server_names(new.mcp_config),
         bypass_until=bypass_end(new.permission_mode, new.bypass_minutes),
     )
-    handed = await artifacts.handed_over(call.console, [(one.session_id, one.id) for one in new.artifacts])
+    handed = await artifacts.artifact_blocks(call.console, [(one.session_id, one.id) for one in new.artifacts])
     blocks = blocks_of(new.prompt, new.images)
-    session_secrets.check(new.env)
-    words = UserMessage(
+    session_secrets.check_variables(new.env)
+    message = UserMessage(
         (*handed, *blocks) if blocks else (), call.principal.name, new.client_id, new.env, new.mcp_config
     )
     tree = WorktreeRequest(new.branch, new.base) if new.worktree else None
-    return await made_once(
+    return await create_once(
         call,
-        words,
-        lambda id: session_commands.launch(call.console, new.cwd, config, words, title=new.title, tree=tree, id=id),
+        message,
+        lambda id: session_commands.launch(call.console, new.cwd, config, message, title=new.title, tree=tree, id=id),
     )
 
 
 async def listing(call: ApiCall) -> SessionList:
-    """List the sessions, those that changed last first."""
+    """List the sessions, the most recently changed first."""
     query: SessionListQuery = call.query
     statuses = _statuses(query.status)
     known = call.console.registry.views.values()
     engines = {worker.engine_session for view in known for worker in view.workers if worker.engine_session}
-    # What an external engine of ours keeps of a talk is no session beside the one it runs in.
+    # The log that an external engine keeps of a conversation is not listed beside the session it runs in.
     views = [view for view in known if _wanted(view, query, statuses) and (view.id not in engines or view.workers)]
     if query.leaves:
         parents = {view.parent for view in views}
@@ -96,33 +96,33 @@ async def show(call: ApiCall) -> SessionView:
 
 
 async def send(call: ApiCall) -> MessageAccepted:
-    """Say something to a session; the same client_message_id is heard once."""
+    """Send a message to a session; it is delivered once per client_message_id."""
     new: NewMessage = call.body
     blocks = blocks_of(new.content, new.images)
     if not blocks:
         raise ApiError("invalid", "The message is empty.")
-    words = UserMessage(blocks, call.principal.name, new.client_message_id)
-    id = await session_commands.message(call.console, call.path["id"], words, new.delivery)
+    message = UserMessage(blocks, call.principal.name, new.client_message_id)
+    id = await session_commands.send_message(call.console, call.path["id"], message, new.delivery)
     return MessageAccepted(id, call.console.registry.view(call.path["id"]))
 
 
 async def interrupt(call: ApiCall) -> SessionView:
-    """End what the session is doing now."""
+    """Interrupt the session's current turn."""
     return await session_commands.interrupt(call.console, call.path["id"], by=call.principal.name)
 
 
 async def kill(call: ApiCall) -> SessionView:
-    """End what the session is doing by force, when an interrupt did not help."""
+    """End the session's current turn by force, if an interrupt did not help."""
     return await session_commands.interrupt(call.console, call.path["id"], by=call.principal.name, force=True)
 
 
 async def retry(call: ApiCall) -> SessionView:
-    """Try again what failed or was interrupted in a session."""
+    """Retry the failed or interrupted turn of a session."""
     return await session_commands.retry(call.console, call.path["id"], by=call.principal.name)
 
 
 async def go_on(call: ApiCall) -> SessionView:
-    """Go on from a session that ended, in a child of it."""
+    """Continue an ended session in a child session."""
     new: ContinueBody = call.body
     check_lifting(call, new.permission_mode or "")
     view = call.console.registry.view(call.path["id"])
@@ -130,22 +130,24 @@ async def go_on(call: ApiCall) -> SessionView:
     config = replace(view.config, max_turns=SessionConfig().max_turns)
     config = replace(config, **{name: value for name, value in given.items() if value is not None})
     check_child(call, view, config)
-    words = UserMessage(blocks_of(new.prompt), call.principal.name, new.client_id)
-    return await made_once(
-        call, words, lambda id: session_commands.follow_on(call.console, view.id, words, config, id=id)
+    message = UserMessage(blocks_of(new.prompt), call.principal.name, new.client_id)
+    return await create_once(
+        call, message, lambda id: session_commands.continue_session(call.console, view.id, message, config, id=id)
     )
 
 
 async def fork(call: ApiCall) -> SessionView:
-    """Copy a session, up to an entry if one is named; the copy goes its own way."""
+    """Fork a session: copy it, up to an entry if one is given."""
     new: ForkBody = call.body
     view = call.console.registry.view(call.path["id"])
     check_child(call, view, view.config)
-    words = UserMessage(blocks_of(new.prompt), call.principal.name, new.client_id)
-    return await made_once(
+    message = UserMessage(blocks_of(new.prompt), call.principal.name, new.client_id)
+    return await create_once(
         call,
-        words,
-        lambda id: session_commands.follow_on(call.console, view.id, words, at=new.at, state_checked=False, id=id),
+        message,
+        lambda id: session_commands.continue_session(
+            call.console, view.id, message, at=new.at, state_checked=False, id=id
+        ),
     )
 
 
@@ -156,7 +158,9 @@ async def change(call: ApiCall) -> SessionView:
     about = {name: given[name] for name in ("title", "archived", "pinned") if name in given}
     view = call.console.registry.view(call.path["id"])
     if about:
-        view = await session_commands.describe(call.console, view.id, SessionChanged(**about, by=call.principal.name))
+        view = await session_commands.change_metadata(
+            call.console, view.id, SessionChanged(**about, by=call.principal.name)
+        )
     minutes = given.pop("bypass_minutes")
     settings = {name: value for name, value in given.items() if name not in about}
     if settings:
@@ -169,7 +173,7 @@ async def change(call: ApiCall) -> SessionView:
 
 
 async def delete(call: ApiCall) -> None:
-    """Put a session into the trash; one that runs must be stopped first."""
+    """Move a session to the trash; a running one must be stopped first."""
     view = call.console.registry.view(call.path["id"])
     if view.status in BUSY:
         raise ApiError("wrong_state", "Stop the session before deleting it.", status=view.status)
@@ -177,7 +181,7 @@ async def delete(call: ApiCall) -> None:
 
 
 async def edit_input(call: ApiCall) -> SessionView:
-    """Change a message that still waits in the queue."""
+    """Change a queued message."""
     blocks = blocks_of(call.body.content)
     if not blocks:
         raise ApiError("invalid", "The message is empty. Delete the input instead.")
@@ -186,25 +190,25 @@ async def edit_input(call: ApiCall) -> SessionView:
 
 
 async def drop_input(call: ApiCall) -> SessionView:
-    """Take back a message that still waits in the queue."""
+    """Remove a queued message."""
     await session_commands.drop_input(call.console, call.path["id"], call.path["input_id"])
     return call.console.registry.view(call.path["id"])
 
 
 def blocks_of(text: str, images: tuple[ImagePart, ...] = ()) -> tuple[Block, ...]:
-    pictures = tuple(Image(image.media_type, image.data) for image in images)
-    return (*((Text(text),) if text.strip() else ()), *pictures)
+    image_blocks = tuple(Image(image.media_type, image.data) for image in images)
+    return (*((Text(text),) if text.strip() else ()), *image_blocks)
 
 
 def _read_cursor(cursor: str) -> tuple[float, str]:
-    """Where the page before ended: a place in the order of the list, whatever becomes of the session that was there."""
+    """Parse a cursor: a position in the order of the list that stays valid even if its session is deleted."""
     moment, _, id = cursor.partition("_")
     try:
         at = float(moment)
     except ValueError:
         at = math.nan
     if not math.isfinite(at):
-        raise ApiError("invalid", "This cursor was not given by a list of sessions. Begin without one.")
+        raise ApiError("invalid", "This cursor does not come from a list of sessions. Start without one.")
     return at, id
 
 
@@ -214,8 +218,8 @@ def _statuses(text: str) -> frozenset[str]:
     """
     wanted = frozenset(name for name in text.split(",") if name)
     if unknown := sorted(wanted - frozenset(LISTED)):
-        words = f"There is no status {unknown[0][:80]!r}. There are {', '.join(LISTED)}."
-        raise ApiError("invalid", words, field="status", allowed=list(LISTED))
+        message = f"There is no status {unknown[0][:80]!r}. There are {', '.join(LISTED)}."
+        raise ApiError("invalid", message, field="status", allowed=list(LISTED))
     return wanted
 
 

@@ -1,4 +1,4 @@
-"""Tasks over HTTP: the agents' lists to read, people's own to change."""
+"""Tasks over HTTP: read those of agents, add and change those of people."""
 
 from typing import Annotated
 
@@ -30,7 +30,7 @@ class NewTask(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TaskChange(Struct, frozen=True, forbid_unknown_fields=True):
-    """A field that is missing or null stays as it was."""
+    """Missing or null fields stay unchanged."""
 
     title: Title | None = None
     status: TaskStatus | None = None
@@ -39,22 +39,22 @@ class TaskChange(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def list_tasks(call: ApiCall) -> TaskListing:
-    """List tasks, of one session or of all."""
+    """List the tasks of one session or of all."""
     if call.query.session_id:
         return await _of_session(call, call.query.session_id)
-    return TaskListing(tuple(await task_table.listed(call.console.database)))
+    return TaskListing(tuple(await task_table.list_tasks(call.console.database)))
 
 
 async def list_session_tasks(call: ApiCall) -> TaskListing:
-    """List the tasks of a session: the agent's, then those of people."""
+    """List the tasks of a session: those of the agent, then those of people."""
     return await _of_session(call, call.path["id"])
 
 
 async def add_task(call: ApiCall) -> TaskRow:
-    """Add a task of one's own to a session."""
+    """Add a task to a session."""
     view = call.console.registry.view(call.path["id"])
     body: NewTask = call.body
-    task = await task_table.add(
+    task = await task_table.add_task(
         call.console.database,
         view.id,
         body.title,
@@ -62,7 +62,7 @@ async def add_task(call: ApiCall) -> TaskRow:
         status=body.status,
         description=body.description,
     )
-    await _tell(call, view.id)
+    await _publish_tasks(call, view.id)
     return task
 
 
@@ -70,29 +70,29 @@ async def change_task(call: ApiCall) -> TaskRow:
     """Change a task of a person."""
     body: TaskChange = call.body
     given = {"title": body.title, "status": body.status, "description": body.description, "sort_order": body.sort_order}
-    task = await task_table.change(call.console.database, call.path["id"], by=call.principal.name, **given)
-    await _tell(call, task.session_id)
+    task = await task_table.change_task(call.console.database, call.path["id"], by=call.principal.name, **given)
+    await _publish_tasks(call, task.session_id)
     return task
 
 
 async def remove_task(call: ApiCall) -> None:
     """Remove a task of a person."""
-    task = await task_table.remove(call.console.database, call.path["id"])
-    await _tell(call, task.session_id)
+    task = await task_table.remove_task(call.console.database, call.path["id"])
+    await _publish_tasks(call, task.session_id)
 
 
 async def _of_session(call: ApiCall, session_id: str) -> TaskListing:
-    """What the agent last said is in it: the tables are waited for."""
+    """Waits for the tables, so that the agent's last change is included."""
     view = call.console.registry.view(session_id)
-    await call.console.database.flushed(view.id, view.seq)
-    return TaskListing(tuple(await task_table.listed(call.console.database, view.id)))
+    await call.console.database.wait_until_indexed(view.id, view.seq)
+    return TaskListing(tuple(await task_table.list_tasks(call.console.database, view.id)))
 
 
-async def _tell(call: ApiCall, session_id: str) -> None:
-    """Let everybody who looks at the session see the list as it is now."""
+async def _publish_tasks(call: ApiCall, session_id: str) -> None:
+    """Publish the current tasks to the session's subscribers."""
     topic = f"session:{session_id}"
-    if call.console.hub.followed(topic):
-        tasks = await task_table.listed(call.console.database, session_id)
+    if call.console.hub.is_wanted(topic):
+        tasks = await task_table.list_tasks(call.console.database, session_id)
         call.console.hub.publish(topic, live("tasks.changed", {"tasks": tasks}, session_id))
 
 

@@ -1,4 +1,4 @@
-"""A session's transcript over HTTP, in pages and whole calls; and logs brought back from the archive."""
+"""A session's log and transcript over HTTP, in pages; single tool calls; and restoring archived logs."""
 
 import asyncio
 from typing import Annotated, Any
@@ -13,65 +13,65 @@ from bobstay.server.errors import ApiError
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.text_cutting import LEAST, Cut, cut_entry
 
-PATIENCE = 2.0
+FLUSH_TIMEOUT = 2.0
 MOST_EVENTS = 2_000
 
 
 class EventsQuery(Struct, frozen=True):
     after: Annotated[int, Meta(ge=0, lt=2**53)] = 0
-    """Entries with a greater `seq` than this; 0 begins with the first."""
+    """Only entries with a greater `seq`; 0 begins with the first."""
     limit: Annotated[int, Meta(ge=1, le=MOST_EVENTS)] = 500
-    """Entries on a page at most."""
+    """Maximum number of entries."""
     before: Annotated[int, Meta(ge=0, lt=2**53)] | None = None
-    """The page that ends before this entry, instead of one that begins after another."""
+    """The page that ends before this `seq`; replaces `after`."""
     cut: Annotated[int, Meta(ge=0, le=2**31)] = 0
-    """Characters of a text at most, 0 for all; `cuts` has the ends of longer ones. Messages up to 200 KB stay whole."""
+    """Maximum characters of a text, 0 for all; `cuts` lists the texts that were cut. Messages up to 200 KB stay."""
 
 
 class SnapshotQuery(Struct, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=MOST_EVENTS)] = 200
-    """The last entries of the log, this many at most."""
+    """Maximum number of entries, from the end of the log."""
     cut: Annotated[int, Meta(ge=0, le=2**31)] = 0
-    """Characters of a text at most, 0 for all; `cuts` has the ends of longer ones. Messages up to 200 KB stay whole."""
+    """Maximum characters of a text, 0 for all; `cuts` lists the texts that were cut. Messages up to 200 KB stay."""
 
 
 class EventPage(Struct, frozen=True):
     events: tuple[Envelope, ...]
     seq: int
-    """The last entry there is."""
+    """`seq` of the last entry of the log."""
     cuts: tuple[Cut, ...] = ()
-    """The texts of these entries that came without their middle."""
+    """The texts of these entries whose middle was cut out."""
 
 
 class Snapshot(Struct, frozen=True):
     session: SessionView
     events: tuple[Envelope, ...]
-    """The last ones; `seq` of the first tells where to go on backwards."""
+    """The last entries; read earlier ones from `seq` of the first backwards."""
     parts: tuple[dict[str, Any], ...]
     seq: int
     cuts: tuple[Cut, ...] = ()
-    """The texts of these entries that came without their middle."""
+    """The texts of these entries whose middle was cut out."""
 
 
 class RowsQuery(Struct, frozen=True):
     before: Annotated[int, Meta(ge=0, lt=2**53)] | None = None
-    """Only rows before this one: `before` of the page that was answered last."""
+    """Only rows before this one; take it from `before` of the previous page."""
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
-    """Rows on a page at most."""
+    """Maximum number of rows."""
 
 
 async def snapshot(call: ApiCall) -> Snapshot:
-    """Give all that is needed to show a session; follow it on a stream from `seq` on."""
+    """Show the current state of a session; subscribe to a stream from `seq` on for later events."""
     registry = call.console.registry
     view = registry.view(call.path["id"])
-    session = registry.opened(view.id)
+    session = registry.get_open(view.id)
     parts = tuple(session.parts.snapshot()) if session is not None else ()
     reader = registry.reader(view.id)
     query: SnapshotQuery = call.query
 
     def read() -> tuple[tuple[Envelope, ...], tuple[Cut, ...]]:
         found = reader.read(max(view.seq - query.limit, 0))
-        return _cut(tuple(entry for entry in found if entry.seq <= view.seq), query.cut)  # all of one moment
+        return _cut(tuple(entry for entry in found if entry.seq <= view.seq), query.cut)  # consistent with the view
 
     events, cuts = await asyncio.to_thread(read)
     return Snapshot(view, events, parts, events[-1].seq if events else 0, cuts)
@@ -104,22 +104,22 @@ def _cut(entries: tuple[Envelope, ...], limit: int) -> tuple[tuple[Envelope, ...
 async def list_rows(call: ApiCall) -> Transcript:
     """List a page of the transcript, newest first."""
     view = call.console.registry.view(call.path["id"])
-    await call.console.database.flushed(view.id, view.seq, PATIENCE)
-    return await transcript_pages.rows(call.console.database, view.id, call.query.before, call.query.limit)
+    await call.console.database.wait_until_indexed(view.id, view.seq, FLUSH_TIMEOUT)
+    return await transcript_pages.read_page(call.console.database, view.id, call.query.before, call.query.limit)
 
 
 async def show_call(call: ApiCall) -> CallRow:
-    """Show one call of a tool with its whole input and output."""
+    """Show a tool call with its whole input and output."""
     view = call.console.registry.view(call.path["id"])
-    await call.console.database.flushed(view.id, view.seq, PATIENCE)
-    found = await transcript_pages.whole_call(call.console.database, view.id, call.path["call_id"])
+    await call.console.database.wait_until_indexed(view.id, view.seq, FLUSH_TIMEOUT)
+    found = await transcript_pages.read_call(call.console.database, view.id, call.path["call_id"])
     if found is None:
-        raise ApiError("not_found", "The session has no such call.")
+        raise ApiError("not_found", "The session has no such tool call.")
     return found
 
 
 async def restore(call: ApiCall) -> SessionView:
-    """Bring a session back from the archive of old ones."""
+    """Restore the compressed log of an archived session."""
     registry, id = call.console.registry, call.path["id"]
     if not registry.view(id).stored:
         raise ApiError("wrong_state", "This session is not in the archive.", status=registry.view(id).status)

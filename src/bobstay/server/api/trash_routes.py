@@ -1,4 +1,4 @@
-"""The trash over HTTP: list deleted sessions, restore one, remove one for good."""
+"""The trash over HTTP: list deleted sessions, restore or permanently remove them."""
 
 import asyncio
 
@@ -15,17 +15,17 @@ class TrashList(Struct, frozen=True):
 
 
 async def list_trash(call: ApiCall) -> TrashList:
-    """List deleted sessions, those deleted last first."""
+    """List deleted sessions, the most recently deleted first."""
     return TrashList(tuple(await asyncio.to_thread(deletion.trash_of(call.console).listed)))
 
 
 async def restore_trash(call: ApiCall) -> SessionView:
-    """Bring a deleted session back."""
+    """Restore a deleted session."""
     return await deletion.undelete(call.console, call.path["id"], by=call.principal.name)
 
 
 async def remove_trash(call: ApiCall) -> None:
-    """Remove a deleted session for good, with the output it kept."""
+    """Permanently remove a deleted session with its stored output."""
     await deletion.remove_for_good(call.console, call.path["id"])
 
 

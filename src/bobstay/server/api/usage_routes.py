@@ -1,4 +1,4 @@
-"""Usage over HTTP: what was spent, by day, model, project, session or tool."""
+"""Usage over HTTP: tokens, costs and tool time by day, model, project, session or tool."""
 
 from datetime import date
 
@@ -11,7 +11,7 @@ from bobstay.server.db.tool_time import Group
 
 class UsageQuery(Struct, frozen=True, rename={"since": "from", "until": "to"}):
     group: Group = "day"
-    """What the sums are by."""
+    """What to group the sums by."""
     since: date | None = None
     """The first day, in UTC."""
     until: date | None = None
@@ -19,7 +19,7 @@ class UsageQuery(Struct, frozen=True, rename={"since": "from", "until": "to"}):
 
 
 async def get_usage(call: ApiCall) -> Spending:
-    """Sum up tokens, costs and the time of tools, with how much came from caches."""
+    """Sum up tokens, costs and tool time, with the share that came from caches."""
     query: UsageQuery = call.query
     since = query.since.isoformat() if query.since else ""
     until = query.until.isoformat() if query.until else ""

@@ -1,4 +1,4 @@
-"""What lives in a session: to be looked at, stopped, started anew."""
+"""Workers of a session over HTTP: list, stop and restart them."""
 
 from typing import Protocol
 
@@ -10,27 +10,28 @@ from bobstay.server.auth.principal import Scope
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError, Code
 from bobstay.server.sessions.session_status import AGENTS
-from bobstay.server.sessions.session_view import UP, Activity, CurrentTask, WorkerView
+from bobstay.server.sessions.session_view import Activity, CurrentTask
+from bobstay.server.sessions.worker_view import UP, WorkerView
 from bobstay.server.workers.worker import Kind
 
 
 class WorkerState(Struct, frozen=True):
-    """A worker, and how what should be and what is come together."""
+    """A worker with its supervision state."""
 
     worker: WorkerView
     alive: bool
     activity: Activity = "idle"
-    """What an agent is doing."""
+    """What the agent is doing."""
     current_task: CurrentTask | None = None
-    """The task of an agent's own list that is in progress."""
+    """The task in progress of the agent's own list."""
     desired: str = ""
-    """`running` or `asleep`, for those somebody watches over."""
+    """The desired state of a supervised worker: `running` or `asleep`."""
     heartbeat: float = 0.0
     """When it was last seen alive."""
     reconciled_at: float = 0.0
-    """When what should be and what is were last compared."""
+    """When the desired and the actual state were last compared."""
     failures: int = 0
-    """How often it ended though it should run, since it last did what it was started for."""
+    """How often it ended unexpectedly since it last worked."""
 
 
 class Workers(Struct, frozen=True):
@@ -38,23 +39,23 @@ class Workers(Struct, frozen=True):
 
 
 class WorkerHost(Protocol):
-    """Looks after the workers of some kinds. Other kinds than agents add theirs to `HOSTS`."""
+    """Stops and restarts workers of some kinds, see `HOSTS`."""
 
     async def stop(self, console: Console, session_id: str, worker: WorkerView) -> None:
-        """End the worker. One that is down already stays so."""
+        """End the worker, if it is running."""
         ...
 
     async def restart(self, console: Console, session_id: str, worker: WorkerView) -> None:
-        """End the worker if it is up, and start it anew: the same id, the next epoch."""
+        """End the worker if it is running, and start it again with the same id and the next epoch."""
         ...
 
 
 class AgentHost:
-    """The agent of a session: the runner has it."""
+    """Agents, which the runner hosts."""
 
     async def stop(self, console: Console, session_id: str, worker: WorkerView) -> None:
-        _ours(console, session_id)
-        await console.runner.rest(session_id, "stopped")
+        _require_own_session(console, session_id)
+        await console.runner.stop_agent(session_id, "stopped")
 
     async def restart(self, console: Console, session_id: str, worker: WorkerView) -> None:
         await self.stop(console, session_id, worker)
@@ -62,14 +63,14 @@ class AgentHost:
 
 
 class AuxiliaryHost:
-    """Terminals and watchers: they can be closed; another one is opened by its own endpoint."""
+    """Terminals and diff watchers: they can be stopped only; new ones have their own endpoints."""
 
     async def stop(self, console: Console, session_id: str, worker: WorkerView) -> None:
         if worker.state in UP:
-            await console.crew.stop(worker.id)
+            await console.auxiliary_workers.stop(worker.id)
 
     async def restart(self, console: Console, session_id: str, worker: WorkerView) -> None:
-        raise ApiError("not_supported", "Close it and open another one: a terminal cannot be started anew.")
+        raise ApiError("not_supported", "A terminal cannot be restarted. Close it and open another one.")
 
 
 HOSTS: dict[Kind, WorkerHost] = {
@@ -81,7 +82,7 @@ HOSTS: dict[Kind, WorkerHost] = {
 
 
 async def listing(call: ApiCall) -> Workers:
-    """List the workers of a session: its agent and its terminals, with those that have ended."""
+    """List the workers of a session: its agent, terminals and watchers, including ended ones."""
     view = call.console.registry.view(call.path["id"])
     return Workers(tuple(_state(call.console, view.id, worker) for worker in view.workers))
 
@@ -89,21 +90,21 @@ async def listing(call: ApiCall) -> Workers:
 async def stop(call: ApiCall) -> WorkerState:
     """End a worker; an agent needs `operate`, a terminal needs `terminal`."""
     if not call.principal.may("terminal"):
-        _needs(call, "operate")  # said before anything is told of which workers there are
+        _require_scope(call, "operate")  # checked first, so that the error reveals nothing about the workers
     worker = _worker(call)
-    _needs(call, "terminal" if worker.kind == "terminal" else "operate")
+    _require_scope(call, "terminal" if worker.kind == "terminal" else "operate")
     await _host(worker).stop(call.console, call.path["id"], worker)
     return _state(call.console, call.path["id"], _worker(call))
 
 
 async def restart(call: ApiCall) -> WorkerState:
-    """End a worker and start it anew."""
+    """Restart a worker."""
     worker = _worker(call)
     await _host(worker).restart(call.console, call.path["id"], worker)
     return _state(call.console, call.path["id"], _worker(call))
 
 
-def _needs(call: ApiCall, scope: Scope) -> None:
+def _require_scope(call: ApiCall, scope: Scope) -> None:
     if not call.principal.may(scope):
         raise ApiError("forbidden", f"To stop this, the scope `{scope}` is needed.", needed=scope)
 
@@ -123,10 +124,10 @@ def _host(worker: WorkerView) -> WorkerHost:
     return host
 
 
-def _ours(console: Console, session_id: str) -> None:
+def _require_own_session(console: Console, session_id: str) -> None:
     view = console.registry.view(session_id)
     if view.elsewhere:
-        raise ApiError("busy_elsewhere", "Another process runs this session: stop it there.", status=view.status)
+        raise ApiError("busy_elsewhere", "Another process runs this session. Stop it there.", status=view.status)
 
 
 def _state(console: Console, session_id: str, worker: WorkerView) -> WorkerState:
@@ -134,16 +135,16 @@ def _state(console: Console, session_id: str, worker: WorkerView) -> WorkerState
     if worker.kind in AGENTS:
         view = console.registry.view(session_id)
         state = replace(state, activity=view.activity, current_task=view.current_task)
-    post = console.runner.posts.get(session_id)
-    if post is None or post.worker.id != worker.id:
+    slot = console.runner.slots.get(session_id)
+    if slot is None or slot.worker.id != worker.id:
         return state
     return replace(
         state,
-        alive=post.worker.alive(),
-        desired=post.desired,
-        heartbeat=post.heartbeat,
-        reconciled_at=post.reconciled_at,
-        failures=post.failures,
+        alive=slot.worker.alive(),
+        desired=slot.desired,
+        heartbeat=slot.heartbeat,
+        reconciled_at=slot.reconciled_at,
+        failures=slot.failures,
     )
 
 

@@ -1,4 +1,4 @@
-"""A session's own work tree over HTTP: how it stands, commit, merge back, remove."""
+"""The worktree of a session over HTTP: show, commit, merge and remove it."""
 
 import asyncio
 import os
@@ -26,12 +26,12 @@ class CommitBody(Struct, frozen=True, forbid_unknown_fields=True):
 class MergeBody(Struct, frozen=True, forbid_unknown_fields=True):
     strategy: Strategy = "merge"
     message: Message = ""
-    """Of the commit that joins; git's usual words if empty."""
+    """Message of the merge commit; git's default if empty."""
 
 
 class RemoveQuery(Struct, frozen=True):
     force: bool = False
-    """Lose what is not committed. The branch stays if it has commits that were not merged."""
+    """Discard uncommitted changes. The branch is kept if it has unmerged commits."""
 
 
 class Committed(Struct, frozen=True):
@@ -40,19 +40,19 @@ class Committed(Struct, frozen=True):
 
 
 def worktrees_of(console: Console) -> Worktrees:
-    """The work trees of this server's sessions."""
+    """The worktrees of this server's sessions."""
     folder = os.path.join(console.environment.paths.bobstay, WORKTREES)
     return Worktrees(folder, console.environment.children)
 
 
 async def show_worktree(call: ApiCall) -> WorktreeState:
-    """Show how a session's work tree stands: commits ahead and behind, changes, conflicts a merge would have."""
+    """Show the state of a session's worktree: commits ahead and behind, changes, and conflicts of a merge."""
     config = _config(call)
     return await worktrees_of(call.console).state(config.worktree, config.project, config.base)
 
 
 async def commit_worktree(call: ApiCall) -> Committed:
-    """Commit all changes in a session's work tree."""
+    """Commit all changes in a session's worktree."""
     config = _config(call)
     trees = worktrees_of(call.console)
     commit = await trees.commit(config.worktree, call.body.message)
@@ -60,7 +60,7 @@ async def commit_worktree(call: ApiCall) -> Committed:
 
 
 async def merge_worktree(call: ApiCall) -> Committed:
-    """Merge a session's work tree into the branch checked out in its project."""
+    """Merge a session's worktree into the branch checked out in its project."""
     config = _config(call)
     trees = worktrees_of(call.console)
     commit = await trees.merge(config.worktree, config.project, call.body.strategy, call.body.message)
@@ -68,23 +68,23 @@ async def merge_worktree(call: ApiCall) -> Committed:
 
 
 async def remove_worktree(call: ApiCall) -> None:
-    """Remove a session's work tree; refused while something would be lost, unless forced."""
+    """Remove a session's worktree; refused if changes would be lost, unless forced."""
     config = _config(call)
     session_id = call.path["id"]
     view = call.console.registry.view(session_id)
     if view.status in BUSY:
-        raise ApiError("wrong_state", f"The session is {view.status}. Stop it before its work tree goes.")
+        raise ApiError("wrong_state", f"The session is {view.status}. Stop it before removing its worktree.")
     await worktrees_of(call.console).remove(config.worktree, config.project, force=call.query.force)
     await asyncio.to_thread(TrustStore(call.console.environment.paths.bobstay).remove, config.worktree)
     left = replace(config, worktree="", branch="", base="")
-    (await call.console.registry.take(session_id)).record(Configured(left, call.principal.name))
-    call.console.runner.let_go(session_id)
+    (await call.console.registry.acquire(session_id)).record(Configured(left, call.principal.name))
+    call.console.runner.release(session_id)
 
 
 def _config(call: ApiCall) -> SessionConfig:
     config = call.console.registry.view(call.path["id"]).config
     if not config.worktree:
-        raise ApiError("not_found", "This session has no work tree of its own.")
+        raise ApiError("not_found", "This session has no worktree of its own.")
     return config
 
 

@@ -1,4 +1,4 @@
-"""How often somebody may be wrong before they have to wait."""
+"""Rate limit of failed sign-ins: counts failures by key and says how long to wait."""
 
 from collections import deque
 from collections.abc import Callable
@@ -7,7 +7,7 @@ MOST_KEYS = 10_000
 
 
 class Attempts:
-    """Counts failures by a key, such as an address, over the last `window` seconds."""
+    """Counts failures by a key, such as an address, over the last `window` seconds; `most` of them are allowed."""
 
     def __init__(self, most: int, window: float, clock: Callable[[], float]) -> None:
         self._most = most
@@ -16,24 +16,24 @@ class Attempts:
         self._failures: dict[str, deque[float]] = {}
 
     def wait(self, key: str) -> float:
-        """Seconds until another try is allowed; 0 if it is now."""
+        """Seconds until the next attempt is allowed; 0 if one is allowed now."""
         failures = self._failures.get(key)
         if failures is None or len(failures) < self._most:
             return 0.0
         return max(failures[0] + self._window - self._clock(), 0.0)
 
-    def failed(self, key: str) -> None:
+    def record_failure(self, key: str) -> None:
         failures = self._failures.pop(key, None)
         if failures is None:
             failures = deque(maxlen=self._most)
             if len(self._failures) >= MOST_KEYS:
                 del self._failures[next(iter(self._failures))]
-        # Put in again at the end: those that fail no more are forgotten first.
+        # Inserted again at the end, so that the keys that stopped failing are evicted first.
         self._failures[key] = failures
         failures.append(self._clock())
 
-    def forgive(self, key: str) -> None:
-        """The last failure was none."""
+    def remove_last_failure(self, key: str) -> None:
+        """Undo the last `record_failure`, after an attempt that turned out right."""
         failures = self._failures.get(key)
         if failures:
             failures.pop()

@@ -1,28 +1,28 @@
-"""Whoever keeps the book of what happened at the doors."""
+"""Protocol of the audit log, and the rate limit on entries about refused requests."""
 
 from collections.abc import Callable
 from time import monotonic
 from typing import Any, Protocol
 
 MOST_REFUSALS = 60
-"""Entries a minute."""
+"""Entries per minute."""
 
 
 class AuditLog(Protocol):
     def record(self, who: str, what: str, detail: dict[str, Any], session: str = "") -> None:
-        """Write an entry, soon. `detail` never holds a secret."""
+        """Write an entry asynchronously. `detail` never holds a secret."""
         ...
 
 
 class NoAuditLog:
-    """For parts that are tried without a book."""
+    """Discards all entries; for tests and tools that have no database."""
 
     def record(self, who: str, what: str, detail: dict[str, Any], session: str = "") -> None:
         return
 
 
 class Refusals:
-    """Writes down who was refused what, but not more often than anybody would read: the rest is counted."""
+    """Records refused requests in the audit log, up to a number per minute; the rest is only counted."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""Tokens of scripts and cookies of browsers: made, looked up, revoked. Of their secrets only hashes are kept."""
+"""Store of clients: creates, looks up and revokes tokens and browser cookies, of which only hashes are stored."""
 
 from collections.abc import Callable, Iterable
 from time import monotonic
@@ -8,13 +8,13 @@ from msgspec import Struct
 from sqlalchemy import Row, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from bobstay.server.auth.credential_hashes import digest, is_name, new_name, new_secret, same
+from bobstay.server.auth.credential_hashes import digest, hashes_equal, is_id, new_id, new_secret
 from bobstay.server.auth.principal import Principal, Scope, scopes_of, scopes_text
 from bobstay.server.db.own_tables import CLIENTS
 
 Kind: TypeAlias = Literal["token", "browser"]
 FRESH = 0.5
-"""Seconds a looked-up client is believed. Somebody may revoke it from another process."""
+"""Seconds a looked-up client is cached. Another process may revoke it."""
 MOST_CACHED = 4_096
 
 
@@ -44,11 +44,11 @@ class ClientStore:
     async def create(
         self, kind: Kind, who: str, scopes: Iterable[Scope], *, label: str, by: str, lifetime: float | None
     ) -> tuple[AuthClient, str]:
-        """A new client and its secret, which nobody can ask for again. `lifetime` None means until it is revoked."""
+        """A new client and its secret, which cannot be read again. `lifetime` None means until it is revoked."""
         now = self._clock()
         secret = new_secret()
         expires = None if lifetime is None else now + lifetime
-        client = AuthClient(new_name(), kind, who, label, frozenset(scopes), now, by, expires)
+        client = AuthClient(new_id(), kind, who, label, frozenset(scopes), now, by, expires)
         row = {
             "id": client.id,
             "kind": kind,
@@ -65,16 +65,16 @@ class ClientStore:
         return client, secret
 
     async def by_secret(self, secret: str, kind: Kind) -> AuthClient | None:
-        """The live client of this secret. One kind's secret is no good as the other's."""
+        """The active client with this secret. A token is not accepted as a cookie, nor a cookie as a token."""
         key = digest(secret)
         client = await self._cached("secret_sha256", key)
         return client if client is not None and client.kind == kind else None
 
     async def by_id(self, id: str) -> AuthClient | None:
-        return await self._cached("id", id) if is_name(id) else None
+        return await self._cached("id", id) if is_id(id) else None
 
-    async def living(self, ids: Iterable[str]) -> set[str]:
-        """Those of `ids` that are neither revoked nor expired, as the tables say now."""
+    async def active_ids(self, ids: Iterable[str]) -> set[str]:
+        """Those of `ids` that are neither revoked nor expired, read from the tables."""
         wanted = list(ids)
         found: set[str] = set()
         async with self._engine.connect() as connection:
@@ -83,8 +83,8 @@ class ClientStore:
                 found.update((await connection.execute(query)).scalars())
         return found
 
-    async def listed(self, who: str | None = None) -> list[AuthClient]:
-        """Live clients, newest first; of one person, if one is named."""
+    async def list_clients(self, who: str | None = None) -> list[AuthClient]:
+        """Active clients, newest first; of one person, if one is given."""
         query = select(CLIENTS).where(*self._alive()).order_by(CLIENTS.c.created_at.desc()).limit(1_000)
         if who is not None:
             query = query.where(CLIENTS.c.who == who)
@@ -92,14 +92,14 @@ class ClientStore:
             return [_client(row) for row in await connection.execute(query)]
 
     async def revoke(self, id: str) -> bool:
-        """Whether it was alive until now."""
-        return is_name(id) and bool(await self._revoke(CLIENTS.c.id == id))
+        """Revoke a client. Returns whether it was active."""
+        return is_id(id) and bool(await self._revoke(CLIENTS.c.id == id))
 
     async def revoke_all_of(self, who: str) -> list[str]:
-        """The ids of what was revoked."""
+        """Revoke all clients of a person. Returns their ids."""
         return await self._revoke(CLIENTS.c.who == who)
 
-    async def note_seen(self) -> None:
+    async def store_last_seen(self) -> None:
         """Store when each client was last seen."""
         seen, self._seen = self._seen, {}
         if seen:
@@ -117,11 +117,11 @@ class ClientStore:
         return client
 
     async def _look_up(self, column: Literal["secret_sha256", "id"], key: str) -> AuthClient | None:
-        # The time counts from before the look: what is revoked meanwhile must not be believed for longer.
+        # Counted from before the query: a client revoked meanwhile must not be cached for longer.
         until = monotonic() + FRESH
         async with self._engine.connect() as connection:
             row = (await connection.execute(select(CLIENTS).where(CLIENTS.c[column] == key, *self._alive()))).first()
-        if row is None or not same(getattr(row, column), key):
+        if row is None or not hashes_equal(getattr(row, column), key):
             self._cache.pop(f"{column}:{key}", None)
             return None
         if len(self._cache) >= MOST_CACHED:

@@ -1,25 +1,25 @@
-"""The cookie of a browser: its name is bound to the port, because cookies themselves are not."""
+"""Session cookie of a browser. Its name contains the port, because browsers share cookies between ports."""
 
 from bobstay.server.auth.origin_policy import RequestOrigin
 
 MOST = 3
-"""Cookies of the right name that are tried: another server on this host may have put one of its own before ours."""
+"""Cookies of the right name that are tried: another server on this host may have set one with the same name."""
 
 
-def set_cookie(secret: str, lifetime: float, visit: RequestOrigin, port: int) -> str:
-    """The header that gives a browser its cookie."""
-    return _header(_name(port, visit.secure), secret, int(lifetime), visit.secure)
+def set_cookie(secret: str, lifetime: float, request: RequestOrigin, port: int) -> str:
+    """The value of Set-Cookie that signs a browser in."""
+    return _header(_name(port, request.secure), secret, int(lifetime), request.secure)
 
 
-def clear_cookie(visit: RequestOrigin, port: int) -> str:
-    return _header(_name(port, visit.secure), "", 0, visit.secure)
+def clear_cookie(request: RequestOrigin, port: int) -> str:
+    return _header(_name(port, request.secure), "", 0, request.secure)
 
 
-def secrets_in(visit: RequestOrigin, port: int) -> list[str]:
-    """What the cookies of our name hold. Over TLS only the name counts that nobody else can set."""
-    names = {_name(port, True)} if visit.secure else {_name(port, True), _name(port, False)}
+def cookie_secrets(request: RequestOrigin, port: int) -> list[str]:
+    """The values of our cookies. Over TLS only the `__Host-` name counts, which no other host can set."""
+    names = {_name(port, True)} if request.secure else {_name(port, True), _name(port, False)}
     found: list[str] = []
-    for part in visit.cookies.split(";"):
+    for part in request.cookies.split(";"):
         name, _, value = part.strip().partition("=")
         if name in names and value:
             found.append(value)

@@ -1,11 +1,11 @@
-"""Secrets: how they are made, and the hashes that are all the server keeps of them."""
+"""Generates secrets and ids, and hashes secrets for storage."""
 
 import hashlib
 import hmac
 import secrets
 
 MARK = "bst_"
-"""What every lasting secret begins with, so that people and scanners know one where it should not be."""
+"""Prefix of every long-lived secret, so that people and secret scanners recognise one."""
 
 
 def new_secret() -> str:
@@ -14,25 +14,25 @@ def new_secret() -> str:
 
 
 def new_code() -> str:
-    """A secret that opens once and soon expires: 160 random bits."""
+    """A single-use secret that expires soon: 160 random bits."""
     return secrets.token_urlsafe(20)
 
 
-def new_name() -> str:
-    """An id that nobody can guess, and that opens nothing."""
+def new_id() -> str:
+    """An id that cannot be guessed and is not a credential."""
     return secrets.token_hex(8)
 
 
-def is_name(text: str) -> bool:
-    """Whether `text` can be such an id. Others are not looked for: a database may not even take them."""
+def is_id(text: str) -> bool:
+    """Whether `text` can be such an id. Other texts are not queried: a database may not even accept them."""
     return len(text) == 16 and text.isascii() and text.isalnum()
 
 
 def digest(secret: str) -> str:
-    """What is stored of a secret. It is random and long, so a plain hash cannot be turned back."""
+    """The hash that is stored. A plain SHA-256 suffices, because secrets are long and random."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def same(one: str, other: str) -> bool:
-    """Compare two hashes in a time that says nothing about them."""
+def hashes_equal(one: str, other: str) -> bool:
+    """Compare two hashes in constant time."""
     return hmac.compare_digest(one.encode("utf-8", "surrogatepass"), other.encode("utf-8", "surrogatepass"))

@@ -1,6 +1,6 @@
-"""Names under which this server may be spoken to: Host and Origin taken apart, and compared whole.
+"""Parses Host and Origin headers and lists the names under which this server may be reached.
 
-Beginnings are never compared: `http://localhost.evil.example` begins like a friend.
+Names are compared whole, never by prefix: `http://localhost.evil.example` begins like an allowed one.
 """
 
 import ipaddress
@@ -22,16 +22,16 @@ _HOST = re.compile(rf"(?:\[([0-9a-f:.]{{2,45}})\]|({_NAME}))(?::([1-9][0-9]{{0,4
 
 
 class BadAddress(ValueError):  # noqa: N818 - reads as what happened
-    """An address that whoever starts the server gave is none. The text says which."""
+    """An address in the server's configuration is invalid. The text says which."""
 
 
-class Allowed(Struct, frozen=True):
+class AllowedNames(Struct, frozen=True):
     hosts: frozenset[HostPort]
     origins: frozenset[Origin]
 
 
 def parse_host(text: str) -> HostPort | None:
-    """A Host header as (name, port); the port is None where it is left out. None if it is no such header."""
+    """A Host header as (name, port); the port is None if left out. None if the header is invalid."""
     found = _HOST.fullmatch(text.lower()) if len(text) <= LONGEST and text.isascii() else None
     if found is None:
         return None
@@ -48,20 +48,20 @@ def parse_host(text: str) -> HostPort | None:
 
 
 def parse_origin(text: str) -> Origin | None:
-    """An Origin header as (scheme, host, port). None for `null` and for all that is no web origin."""
+    """An Origin header as (scheme, host, port). None for `null` and for everything that is not a web origin."""
     scheme, separator, rest = text.partition("://")
     usual = USUAL_PORTS.get(scheme.lower())
     if not separator or usual is None:
         return None
-    place = parse_host(rest)
-    return None if place is None else (scheme.lower(), place[0], place[1] or usual)
+    host = parse_host(rest)
+    return None if host is None else (scheme.lower(), host[0], host[1] or usual)
 
 
-def allowed(host: str, port: int, tls: bool, public_urls: Iterable[str]) -> Allowed:
-    """All names of a server bound to `host` and `port` that is shown to the world under `public_urls`.
+def allowed_names(host: str, port: int, tls: bool, public_urls: Iterable[str]) -> AllowedNames:
+    """All names of a server that is bound to `host` and `port` and published under `public_urls`.
 
     Raises:
-        BadAddress: one of `public_urls` is no origin.
+        BadAddress: one of `public_urls` is not an origin.
     """
     scheme = "https" if tls else "http"
     names = {*LOCAL, *_bound(host)}
@@ -77,7 +77,7 @@ def allowed(host: str, port: int, tls: bool, public_urls: Iterable[str]) -> Allo
         hosts.add((name, number))
         if number == USUAL_PORTS[kind]:
             hosts.add((name, None))
-    return Allowed(frozenset(hosts), frozenset(origins))
+    return AllowedNames(frozenset(hosts), frozenset(origins))
 
 
 def is_loopback(host: str) -> bool:
@@ -91,10 +91,10 @@ def is_loopback(host: str) -> bool:
 
 
 def plain_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """An address of IP; one of version 4 in the clothes of version 6 is unwrapped.
+    """An IP address; an IPv4-mapped IPv6 address becomes IPv4.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not an IP address.
     """
     address = ipaddress.ip_address(text)
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
@@ -102,11 +102,11 @@ def plain_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 def _bound(host: str) -> tuple[str, ...]:
-    """The name a bind address gives. `0.0.0.0` and `::` are no names: pages elsewhere can use them to reach us."""
-    place = parse_host(f"[{host}]" if ":" in host else host)
-    if place is None:
+    """The name of a bind address. `0.0.0.0` and `::` give none: other pages could use them to reach this server."""
+    parsed = parse_host(f"[{host}]" if ":" in host else host)
+    if parsed is None:
         return ()
     try:
-        return () if plain_address(place[0]).is_unspecified else (place[0],)
+        return () if plain_address(parsed[0]).is_unspecified else (parsed[0],)
     except ValueError:
-        return (place[0],)
+        return (parsed[0],)

@@ -1,4 +1,4 @@
-"""The ways in for people: a one-time code or a password for a cookie. How often one may be wrong is limited."""
+"""Sign-in of people: exchanges a one-time code or a password for a cookie, with a limit on failed attempts."""
 
 from collections.abc import Callable
 
@@ -12,13 +12,13 @@ from bobstay.server.auth.one_time_codes import COOKIE_LIFETIME, OneTimeCodes
 from bobstay.server.auth.origin_policy import RequestOrigin
 from bobstay.server.auth.principal import Scope
 from bobstay.server.auth.user_store import User, UserStore
-from bobstay.server.db.database_errors import translated
+from bobstay.server.db.database_errors import translate_errors
 from bobstay.server.errors import ApiError
 
 WINDOW = 60.0
 MOST_CODES = 10
 MOST_PASSWORDS = 5
-"""Wrong ones a minute: of codes by address, of passwords by person and address."""
+"""Failed attempts per minute: codes by address, passwords by person and address."""
 MOST_BY_ADDRESS = 30
 MOST_BY_NAME = 60
 
@@ -30,7 +30,7 @@ class LoggedIn(Struct, frozen=True):
 
 
 class LoginServices(Struct, frozen=True):
-    """What the ways in need of the doors."""
+    """Stores and settings that sign-in needs."""
 
     port: int
     clients: ClientStore
@@ -41,77 +41,79 @@ class LoginServices(Struct, frozen=True):
 
 
 class LoginService:
-    def __init__(self, parts: LoginServices) -> None:
-        self._parts = parts
-        self._codes = Attempts(MOST_CODES, WINDOW, parts.clock)
-        self._pairs = Attempts(MOST_PASSWORDS, WINDOW, parts.clock)
-        self._addresses = Attempts(MOST_BY_ADDRESS, WINDOW, parts.clock)
-        self._names = Attempts(MOST_BY_NAME, WINDOW, parts.clock)
+    def __init__(self, services: LoginServices) -> None:
+        self._services = services
+        self._codes = Attempts(MOST_CODES, WINDOW, services.clock)
+        self._pairs = Attempts(MOST_PASSWORDS, WINDOW, services.clock)
+        self._addresses = Attempts(MOST_BY_ADDRESS, WINDOW, services.clock)
+        self._names = Attempts(MOST_BY_NAME, WINDOW, services.clock)
 
-    async def exchange(self, visit: RequestOrigin, code: str, label: str) -> LoggedIn:
+    async def exchange(self, request: RequestOrigin, code: str, label: str) -> LoggedIn:
         """A cookie for a one-time code.
 
-        A right code is taken even from an address that sent wrong ones: nobody guesses 160 bits, and on one machine all
-        users have the same address, so one of them could keep the others out.
+        A right code is accepted even from an address that is limited: nobody guesses 160 bits, and on one machine all
+        users have the same address, so one of them could lock out the others.
 
         Raises:
             ApiError: bad_code, too_many.
         """
-        with translated():
-            found = await self._parts.codes.take(code)
+        with translate_errors():
+            found = await self._services.codes.redeem(code)
         if found is None:
-            wait = self._codes.wait(visit.address)
+            wait = self._codes.wait(request.address)
             if wait:
                 raise _slow_down(wait)
-            self._codes.failed(visit.address)
-            self._parts.audit.record("", "auth.bad_code", {"address": visit.address})
-            text = "This code is not known, was used already, or has expired."
+            self._codes.record_failure(request.address)
+            self._services.audit.record("", "auth.bad_code", {"address": request.address})
+            text = "This code is unknown, was already used, or has expired."
             raise ApiError("bad_code", f"{text} Get another with: bobstay token code")
-        return await self._enter(visit, found.who, found.scopes, label or found.label, found.created_by, found.lifetime)
+        return await self._log_in(
+            request, found.who, found.scopes, label or found.label, found.created_by, found.lifetime
+        )
 
-    async def login(self, visit: RequestOrigin, name: str, password: str, label: str) -> LoggedIn:
+    async def login(self, request: RequestOrigin, name: str, password: str, label: str) -> LoggedIn:
         """A cookie for a name and a password.
 
         Raises:
             ApiError: bad_code, too_many.
         """
-        user = await self.verified(visit, name, password)
-        return await self._enter(visit, user.name, user.scopes, label, user.name, COOKIE_LIFETIME)
+        user = await self.verify(request, name, password)
+        return await self._log_in(request, user.name, user.scopes, label, user.name, COOKIE_LIFETIME)
 
-    async def verified(self, visit: RequestOrigin, name: str, password: str) -> User:
-        """The user of this name and password. Each try counts as wrong until it is right: many at once gain nothing.
+    async def verify(self, request: RequestOrigin, name: str, password: str) -> User:
+        """The user of this name and password. An attempt counts as failed until it succeeds, in case many run at once.
 
         Raises:
             ApiError: bad_code, too_many.
         """
-        pair = f"{visit.address} {name[:64]}"
-        counted = ((self._pairs, pair), (self._addresses, visit.address), (self._names, name[:64]))
+        pair = f"{request.address} {name[:64]}"
+        counted = ((self._pairs, pair), (self._addresses, request.address), (self._names, name[:64]))
         wait = max(attempts.wait(key) for attempts, key in counted)
         if wait:
             raise _slow_down(wait)
         for attempts, key in counted:
-            attempts.failed(key)
-        with translated():
-            user = await self._parts.users.verify(name, password)
+            attempts.record_failure(key)
+        with translate_errors():
+            user = await self._services.users.verify(name, password)
         if user is None:
-            self._parts.audit.record("", "auth.bad_password", {"name": name[:64], "address": visit.address})
-            raise ApiError("bad_code", "Name and password do not belong together.")
+            self._services.audit.record("", "auth.bad_password", {"name": name[:64], "address": request.address})
+            raise ApiError("bad_code", "The name or the password is wrong.")
         self._pairs.forget(pair)
         self._names.forget(name[:64])
-        self._addresses.forgive(visit.address)
+        self._addresses.remove_last_failure(request.address)
         return user
 
-    async def _enter(
-        self, visit: RequestOrigin, who: str, scopes: frozenset[Scope], label: str, by: str, lifetime: float
+    async def _log_in(
+        self, request: RequestOrigin, who: str, scopes: frozenset[Scope], label: str, by: str, lifetime: float
     ) -> LoggedIn:
-        with translated():
-            client, secret = await self._parts.clients.create(
+        with translate_errors():
+            client, secret = await self._services.clients.create(
                 "browser", who, scopes, label=label[:200], by=by, lifetime=lifetime
             )
-        self._parts.audit.record(who, "auth.entered", {"client": client.id, "address": visit.address})
-        return LoggedIn(client, set_cookie(secret, lifetime, visit, self._parts.port))
+        self._services.audit.record(who, "auth.entered", {"client": client.id, "address": request.address})
+        return LoggedIn(client, set_cookie(secret, lifetime, request, self._services.port))
 
 
 def _slow_down(wait: float) -> ApiError:
     seconds = int(wait) + 1
-    return ApiError("too_many", f"Too many wrong ones. Wait {seconds} s and try again.", retry_after=seconds)
+    return ApiError("too_many", f"Too many failed attempts. Wait {seconds} s and try again.", retry_after=seconds)

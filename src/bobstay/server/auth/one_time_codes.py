@@ -1,4 +1,4 @@
-"""One-time codes: shown once, in the fragment of an address or on a screen, and exchanged once for a cookie."""
+"""Store of one-time codes, each of which is exchanged once for a cookie."""
 
 from collections.abc import Callable, Iterable
 
@@ -15,7 +15,7 @@ COOKIE_LIFETIME = 30 * DAY
 
 
 class IssuedCode(Struct, frozen=True):
-    """What a code is good for."""
+    """The client that a code creates when it is redeemed."""
 
     who: str
     label: str
@@ -49,14 +49,14 @@ class OneTimeCodes:
             await connection.execute(CODES.insert().values(row))
         return secret, now + expires_in
 
-    async def withdraw(self, label: str) -> None:
-        """Codes of this label that nobody used are worth nothing any more."""
+    async def revoke_unused(self, label: str) -> None:
+        """Delete the unused codes with this label."""
         statement = delete(CODES).where(CODES.c.label == label, CODES.c.used_at.is_(None))
         async with self._engine.begin() as connection:
             await connection.execute(statement)
 
-    async def take(self, secret: str) -> IssuedCode | None:
-        """What the code is good for. Of many who come with the same one, one gets it: the update decides."""
+    async def redeem(self, secret: str) -> IssuedCode | None:
+        """Use up a code. Of concurrent requests with the same code one succeeds, decided by the update."""
         now = self._clock()
         unused = (CODES.c.used_at.is_(None), CODES.c.expires_at > now)
         statement = update(CODES).where(CODES.c.code_sha256 == digest(secret), *unused).values(used_at=now)

@@ -1,4 +1,4 @@
-"""What a connection shows at the door, before anybody asks who it is: Host, Origin, what the browser says."""
+"""Origin policy: checks Host, Origin and Sec-Fetch-Site of a connection and extracts its credentials."""
 
 from typing import Any
 from urllib.parse import parse_qsl, unquote_to_bytes, urlencode
@@ -6,12 +6,12 @@ from urllib.parse import parse_qsl, unquote_to_bytes, urlencode
 from msgspec import Struct
 from starlette.types import Scope as Connection
 
-from bobstay.server.auth.auth_settings import AuthSettings, networks
+from bobstay.server.auth.auth_settings import AuthSettings, parse_networks
 from bobstay.server.auth.credential_hashes import MARK
 from bobstay.server.auth.host_names import (
     LONGEST,
     Origin,
-    allowed,
+    allowed_names,
     is_loopback,
     parse_host,
     parse_origin,
@@ -19,10 +19,10 @@ from bobstay.server.auth.host_names import (
 )
 from bobstay.server.errors import ApiError
 
-KEY = "bobstay.visit"
-"""Where the visit is kept in the connection's ASGI scope."""
-OURS = ("same-origin", "none")
-"""Values of Sec-Fetch-Site that no other page can bring about."""
+KEY = "bobstay.request_origin"
+"""Key of the `RequestOrigin` in the connection's ASGI scope."""
+TRUSTED_SITES = ("same-origin", "none")
+"""Values of Sec-Fetch-Site that no other site can cause."""
 _SINGLE = (b"host", b"origin", b"authorization", b"sec-fetch-site", b"sec-fetch-mode")
 _MARK = MARK.encode()
 
@@ -30,78 +30,78 @@ _MARK = MARK.encode()
 class RequestOrigin(Struct):
     path: str
     websocket: bool
-    reads: bool
-    """Whether its method only asks."""
+    read_only: bool
+    """Whether the method is GET or HEAD."""
     origin: Origin | None
     site: str
     """Sec-Fetch-Site; empty if the client sent none."""
-    elsewhere: bool
-    """A link on another site led here: good for the shell of the page and nothing else."""
+    cross_site: bool
+    """Whether a link on another site led here: only static files are allowed then."""
     secure: bool
     """Whether the client's side of the connection is known to be TLS."""
     address: str
-    """Where it came from, for limits and the audit."""
+    """The client's IP address, for limits and the audit log."""
     bearer: str | None
     cookies: str
     ticket: str
     user: str
-    """Whom a trusted reverse proxy names."""
+    """The user that a trusted reverse proxy names."""
     ticket_holder: str = ""
-    """Whose ticket it was: it is spent at the first look, and the visit remembers."""
+    """The client of the ticket, kept here because a ticket can be redeemed only once."""
     admitted: bool = False
-    shell: bool = False
+    static_file: bool = False
 
 
 class OriginPolicy:
-    """Compiled from the rules once; looks at every connection."""
+    """Compiled once from the settings, applied to every connection."""
 
     def __init__(self, rules: AuthSettings) -> None:
         """Raises:
-        BadAddress: a public address or a proxy is none.
+        BadAddress: a public address or a proxy is invalid.
         """
         self.rules = rules
-        self.allowed = allowed(rules.host, rules.port, rules.tls, rules.public_urls)
-        self._proxies = networks(rules.proxies)
+        self.allowed = allowed_names(rules.host, rules.port, rules.tls, rules.public_urls)
+        self._proxies = parse_networks(rules.proxies)
         self._user_header = rules.user_header.lower().encode()
         self._wanted = frozenset((*_SINGLE, b"cookie", b"x-forwarded-for", self._user_header))
 
-    def visit(self, scope: Connection) -> RequestOrigin:
-        """The visit of this connection, looked at now unless it was before.
+    def inspect(self, scope: Connection) -> RequestOrigin:
+        """Check a connection and return what it presents; computed once per connection.
 
         Raises:
             ApiError: bad_host, bad_origin, bad_request.
         """
-        visit: RequestOrigin | None = scope.get(KEY)
-        if visit is None:
-            visit = scope[KEY] = self._look(scope)
-        return visit
+        request: RequestOrigin | None = scope.get(KEY)
+        if request is None:
+            request = scope[KEY] = self._read_request(scope)
+        return request
 
-    def _look(self, scope: Connection) -> RequestOrigin:
+    def _read_request(self, scope: Connection) -> RequestOrigin:
         headers: dict[bytes, list[str]] = {}
         for name, value in scope["headers"]:
-            # Not every server makes names small, though ASGI says so.
+            # ASGI requires lower-case names, but not every server complies.
             lower = name.lower()
             if lower in self._wanted:
                 headers.setdefault(lower, []).append(value.decode("latin-1"))
         if any(len(headers.get(name, ())) > 1 for name in _SINGLE if name != b"host"):
-            raise ApiError("bad_request", "A header that must come once came twice.")
+            raise ApiError("bad_request", "A header that must occur once occurs twice.")
         ticket = _without_secrets(scope)
         self._check_host(headers.get(b"host", []))
         origin = self._origin(headers)
         websocket = scope["type"] == "websocket"
-        reads = not websocket and scope["method"] in ("GET", "HEAD")
+        read_only = not websocket and scope["method"] in ("GET", "HEAD")
         site = _first(headers, b"sec-fetch-site").strip().lower()
-        elsewhere = bool(site) and site not in OURS
-        if elsewhere and not (reads and _first(headers, b"sec-fetch-mode") == "navigate"):
+        cross_site = bool(site) and site not in TRUSTED_SITES
+        if cross_site and not (read_only and _first(headers, b"sec-fetch-mode") == "navigate"):
             raise ApiError("bad_origin", "Your browser says that another site made this request. Only this page may.")
         peer = scope["client"][0] if scope.get("client") else ""
         return RequestOrigin(
             path=scope["path"],
             websocket=websocket,
-            reads=reads,
+            read_only=read_only,
             origin=origin,
             site=site,
-            elsewhere=elsewhere,
+            cross_site=cross_site,
             secure=scope["scheme"] in ("https", "wss") or (origin is not None and origin[0] == "https"),
             address=self._address(peer, headers),
             bearer=_bearer(headers),
@@ -111,13 +111,13 @@ class OriginPolicy:
         )
 
     def _check_host(self, values: list[str]) -> None:
-        place = parse_host(values[0]) if len(values) == 1 else None
-        if place is None or place not in self.allowed.hosts:
-            said = f" ({values[0][:100]!r})" if len(values) == 1 and len(values[0]) <= LONGEST else ""
+        host = parse_host(values[0]) if len(values) == 1 else None
+        if host is None or host not in self.allowed.hosts:
+            given = f" ({values[0][:100]!r})" if len(values) == 1 and len(values[0]) <= LONGEST else ""
             raise ApiError(
                 "bad_host",
-                f"This server does not answer under that name{said}: names that lead here may be somebody else's."
-                " Use the address it printed, or have whoever starts it add the name as a public address.",
+                f"This server does not answer under that host name{given}, because another site could point it here."
+                " Use the address the server printed, or restart it with this name as a public address.",
             )
 
     def _origin(self, headers: dict[bytes, list[str]]) -> Origin | None:
@@ -129,7 +129,7 @@ class OriginPolicy:
         return origin
 
     def _address(self, peer: str, headers: dict[bytes, list[str]]) -> str:
-        """The last address on the way here that is not a proxy of ours. Whatever stands before it can be invented."""
+        """The last forwarded address that is not a trusted proxy. Addresses before it can be forged."""
         if not self._is_proxy(peer):
             return peer
         hops = ",".join(headers.get(b"x-forwarded-for", ())).split(",")
@@ -170,7 +170,7 @@ def _bearer(headers: dict[bytes, list[str]]) -> str | None:
 
 
 def _without_secrets(scope: Connection) -> str:
-    """Take the ticket out of the address, so that no log line has it; refuse lasting secrets there.
+    """Remove the ticket from the URL, so that no log line has it; refuse long-lived secrets there.
 
     Raises:
         ApiError: bad_request.
@@ -178,7 +178,7 @@ def _without_secrets(scope: Connection) -> str:
     query: bytes = scope["query_string"]
     if _MARK in unquote_to_bytes(query) or MARK in scope["path"]:
         scope.update({"path": "/", "raw_path": b"/", "query_string": b""})
-        text = "A token does not belong into an address, where logs and histories keep it. Send it as a header:"
+        text = "Do not put a token into a URL, where logs and histories keep it. Send it as a header:"
         raise ApiError("bad_request", f"{text} `Authorization: Bearer …`. Revoke this one.")
     if b"ticket" not in query:
         return ""
@@ -186,5 +186,5 @@ def _without_secrets(scope: Connection) -> str:
     found = [value for name, value in pairs if name == b"ticket"]
     scope["query_string"] = urlencode([pair for pair in pairs if pair[0] != b"ticket"]).encode()
     if len(found) > 1:
-        raise ApiError("bad_request", "One ticket is enough.")
+        raise ApiError("bad_request", "Send one ticket only.")
     return found[0].decode("latin-1") if found else ""

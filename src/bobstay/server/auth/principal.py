@@ -1,4 +1,4 @@
-"""Who makes a request, and what they may do. Only the server says so; nothing a client sends adds to it."""
+"""Principals and scopes: the identity behind a request and its permissions, as the server determined them."""
 
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
@@ -11,28 +11,28 @@ SCOPES: tuple[Scope, ...] = ("read", "operate", "approve", "terminal", "admin")
 
 class Principal(Struct, frozen=True):
     name: str
-    """What is written beside a decision."""
+    """The name recorded with decisions."""
     scopes: frozenset[Scope]
     client: str = ""
-    """Id of the token or cookie it came with; revoking that closes what was opened with it."""
+    """Id of the token or cookie; revoking it closes the connections that were opened with it."""
     confirmed: bool = True
-    """False where the database could not be asked: somebody who came in lately, without what only admins may do."""
+    """False if the database could not be reached: a recently seen principal, without the admin scope."""
 
     def may(self, scope: Scope | None) -> bool:
         return scope is None or scope in self.scopes or "admin" in self.scopes
 
 
 OWNER = Principal("owner", frozenset(SCOPES), "local")
-"""The person who started the server, over a door only they can open."""
+"""The person who started the server, over the RPC socket that only they can open."""
 ANONYMOUS = Principal("", frozenset())
-"""Somebody who showed nothing, on a route that asks nobody."""
+"""A request without credentials, on a route that needs none."""
 
 
 def scopes_of(names: Iterable[str]) -> frozenset[Scope]:
     """The scopes of these names.
 
     Raises:
-        ValueError: one of them is none, or there is not a single one. The text is for a person.
+        ValueError: a name is unknown, or there is none. The text is for people.
     """
     given = frozenset(name.strip() for name in names)
     found: frozenset[Scope] = frozenset(scope for scope in SCOPES if scope in given)
@@ -43,6 +43,6 @@ def scopes_of(names: Iterable[str]) -> frozenset[Scope]:
 
 
 def scopes_text(scopes: Iterable[Scope]) -> str:
-    """As stored and shown: in their usual order, with commas."""
+    """As stored and displayed: in the order of `SCOPES`, separated by commas."""
     given = frozenset(scopes)
     return ",".join(scope for scope in SCOPES if scope in given)

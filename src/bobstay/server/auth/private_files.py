@@ -1,24 +1,23 @@
-"""Folders, files and sockets that no other user of this machine can open, guess or put there before us."""
+"""Creates folders and files that no other user of this machine can open, guess or create beforehand."""
 
 import contextlib
 import os
 import secrets
-import socket
 import stat
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class NotPrivate(Exception):  # noqa: N818 - reads as what happened
-    """Something stands where ours should be, and it is not ours alone. The text says what to do."""
+    """A path belongs to another user or has the wrong type. The text says what to do."""
 
 
 def private_folder(path: str) -> str:
-    """Make a folder that only we can enter, or see to it that the one there is so.
+    """Create a folder with mode 0700, or restrict the existing one to it.
 
     Raises:
-        NotPrivate: it belongs to somebody else, or is no folder.
-        OSError: it cannot be made.
+        NotPrivate: it belongs to another user, or is not a folder.
+        OSError: it cannot be created.
     """
     os.makedirs(os.path.dirname(path) or ".", 0o700, exist_ok=True)
     with contextlib.suppress(FileExistsError):
@@ -38,11 +37,11 @@ def private_folder(path: str) -> str:
 
 
 def private_file(path: str) -> None:
-    """See to it that a file is there and ours alone before somebody else's library opens it, such as a database.
+    """Ensure that a file exists with mode 0600 before a library opens it, such as that of a database.
 
     Raises:
-        NotPrivate: it belongs to somebody else, or is no file.
-        OSError: it cannot be made.
+        NotPrivate: it belongs to another user, or is not a regular file.
+        OSError: it cannot be created.
     """
     try:
         fd = os.open(path, _CREATE, 0o600)
@@ -60,43 +59,17 @@ def private_file(path: str) -> None:
 
 
 def new_private_file(folder: str, ending: str = "") -> tuple[int, str]:
-    """A new file under a name nobody can guess, open for writing, ours alone whatever the umask."""
+    """A new file with an unguessable name and mode 0600 whatever the umask, open for writing."""
     path = os.path.join(folder, secrets.token_hex(16) + ending)
     fd = os.open(path, _CREATE, 0o600)
     os.fchmod(fd, 0o600)
     return fd, path
 
 
-def private_socket(path: str) -> socket.socket:
-    """A listening socket that only we can connect to. A dead one in its place is replaced.
-
-    Raises:
-        NotPrivate: something else stands there.
-        OSError: it cannot be made.
-    """
-    private_folder(os.path.dirname(path))
-    try:
-        if not stat.S_ISSOCK(os.lstat(path).st_mode):
-            raise NotPrivate(f"{path} is in the way. Remove it.")
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        # The folder keeps everybody out until the mode is set.
-        listener.bind(path)
-        os.chmod(path, 0o600)
-        listener.listen(128)
-    except OSError:
-        listener.close()
-        raise
-    return listener
-
-
 def opening_page(state: str, address: str) -> str:
-    """A page that leads a browser to `address`, for a browser is told what to open by a command line all users can see.
+    """Write a page that redirects a browser to `address`, because command lines are visible to all users.
 
-    It is ours alone, as the code in `address` must be. The caller removes it once the code is used.
+    Only this user can read it, since `address` contains a code. The caller removes it once the code is used.
     """
     import html
 

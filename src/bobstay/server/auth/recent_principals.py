@@ -1,4 +1,4 @@
-"""Who came in lately: believed for some minutes while the database cannot be asked, but for what only admins may do."""
+"""Cache of recently identified principals, trusted for minutes without the admin scope while the database is down."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,10 +11,10 @@ from bobstay.server.auth.origin_policy import RequestOrigin
 from bobstay.server.auth.principal import SCOPES, Principal
 from bobstay.server.db.database_errors import DatabaseProblem
 
-LATELY = 300.0
-"""Seconds after the database last knew somebody in which they are believed without it."""
-LONGEST_WAIT = 5.0
-"""Seconds the database has to say who somebody is, where we would know it without."""
+TRUSTED_SECONDS = 300.0
+"""Seconds after the last lookup in which a principal is trusted without the database."""
+LOOKUP_TIMEOUT = 5.0
+"""Seconds the database has to answer if the cache knows the principal."""
 MOST = 4_096
 
 
@@ -23,25 +23,23 @@ class RecentPrincipals:
         self._clock = clock
         self._known: dict[str, tuple[float, Principal]] = {}
 
-    async def identified(
-        self, shown: list[str], look_up: Callable[[], Awaitable[Principal | None]]
-    ) -> Principal | None:
-        """Who `look_up` says it is; if the database cannot be asked, who showed the same lately.
+    async def identify(self, shown: list[str], look_up: Callable[[], Awaitable[Principal | None]]) -> Principal | None:
+        """The principal that `look_up` returns; if the database fails, the one who recently had the same credentials.
 
         Raises:
-            DatabaseProblem: it cannot be asked, and nobody came in with this lately.
+            DatabaseProblem: it failed, and no recent principal had these credentials.
         """
         keys = [digest(one) for one in shown]
-        believed = next((who for key in keys if (who := self._believed(key)) is not None), None)
+        remembered = next((who for key in keys if (who := self._remembered(key)) is not None), None)
         try:
-            async with asyncio.timeout(LONGEST_WAIT if believed is not None else None):
+            async with asyncio.timeout(LOOKUP_TIMEOUT if remembered is not None else None):
                 found = await look_up()
         except TimeoutError:
-            return believed
+            return remembered
         except DatabaseProblem:
-            if believed is None:
+            if remembered is None:
                 raise
-            return believed
+            return remembered
         if found is None:
             for key in keys:
                 self._known.pop(key, None)
@@ -53,23 +51,23 @@ class RecentPrincipals:
         return found
 
     def forget(self, client: str) -> None:
-        """Somebody was revoked."""
+        """Remove a revoked client."""
         self._known = {key: entry for key, entry in self._known.items() if entry[1].client != client}
 
-    def _believed(self, key: str) -> Principal | None:
+    def _remembered(self, key: str) -> Principal | None:
         seen, principal = self._known.get(key, (0.0, None))
-        if principal is None or self._clock() - seen > LATELY:
+        if principal is None or self._clock() - seen > TRUSTED_SECONDS:
             return None
         scopes = frozenset(scope for scope in SCOPES if scope != "admin" and principal.may(scope))
         return replace(principal, scopes=scopes, confirmed=False)
 
 
-def shown_by(visit: RequestOrigin, secrets: list[str]) -> list[str]:
-    """What somebody shows, the strongest only."""
-    if visit.ticket:
-        return [visit.ticket_holder] if visit.ticket_holder else []
-    if visit.bearer is not None:
-        return [f"bearer {visit.bearer}"] if visit.bearer else []
-    if visit.user:
-        return [f"user {visit.user}"]
+def presented_credentials(request: RequestOrigin, secrets: list[str]) -> list[str]:
+    """The credentials of a request, of the strongest kind only."""
+    if request.ticket:
+        return [request.ticket_holder] if request.ticket_holder else []
+    if request.bearer is not None:
+        return [f"bearer {request.bearer}"] if request.bearer else []
+    if request.user:
+        return [f"user {request.user}"]
     return [f"cookie {secret}" for secret in secrets]

@@ -1,4 +1,4 @@
-"""Headers of every answer: what browsers must not do with it."""
+"""Security headers of every response."""
 
 POLICY = "; ".join(
     (
@@ -19,9 +19,9 @@ POLICY = "; ".join(
         "trusted-types bobstay",
     )
 )
-"""What the page may load and do. Scripts come from this server only, and text becomes markup or the address of a script
-only by the one policy `bobstay` that the page names. Styles may be set in place, since the terminal and the menus of
-the page make style elements; a style cannot run anything, and has nowhere to send what it sees."""
+"""Content-Security-Policy of the page. Scripts come from this server only, and text becomes markup or a script URL only
+through the Trusted Types policy `bobstay`. Inline styles are allowed, since the terminal and the menus of the page
+create style elements; a style cannot run code, and has nowhere to send what it matches."""
 
 ALWAYS: tuple[tuple[bytes, bytes], ...] = (
     (b"x-content-type-options", b"nosniff"),
@@ -37,8 +37,8 @@ _NO_STORE = (b"cache-control", b"no-store")
 _NO_CACHE = (b"cache-control", b"no-cache")
 
 
-def hardened(headers: list[tuple[bytes, bytes]], *, shell: bool) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer, made safe. A route may have a policy and a rule for caches of its own."""
+def add_security_headers(headers: list[tuple[bytes, bytes]], *, static_file: bool) -> list[tuple[bytes, bytes]]:
+    """Add the security headers to those of a response. A route may set its own CSP and Cache-Control."""
     kept: list[tuple[bytes, bytes]] = []
     own: set[bytes] = set()
     for name, value in headers:
@@ -50,5 +50,5 @@ def hardened(headers: list[tuple[bytes, bytes]], *, shell: bool) -> list[tuple[b
     if b"content-security-policy" not in own:
         kept.append(_POLICY)
     if b"cache-control" not in own:
-        kept.append(_NO_CACHE if shell else _NO_STORE)
+        kept.append(_NO_CACHE if static_file else _NO_STORE)
     return kept

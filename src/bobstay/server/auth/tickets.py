@@ -1,4 +1,4 @@
-"""Tickets: let one connection in, on one path, within seconds. For clients that cannot send a header."""
+"""Tickets that authorize one connection to one path within seconds, for clients that cannot send a header."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from bobstay.server.errors import ApiError
 
 LIFETIME = 30.0
 MOST_EACH = 50
-"""Unused tickets one client may hold."""
+"""Unused tickets per client."""
 
 
 class _Ticket(Struct, frozen=True):
@@ -19,14 +19,14 @@ class _Ticket(Struct, frozen=True):
 
 
 class Tickets:
-    """Kept in memory only, as hashes: a restart forgets them all."""
+    """Kept in memory only, as hashes; a restart drops them."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._open: dict[str, _Ticket] = {}
 
     def issue(self, client: str, path: str) -> tuple[str, float]:
-        """A ticket for whoever is known as `client`, and when it expires.
+        """A ticket for `client`, and when it expires.
 
         Raises:
             ApiError: too_many.
@@ -40,8 +40,8 @@ class Tickets:
         self._open[digest(secret)] = _Ticket(client, path, now + LIFETIME)
         return secret, now + LIFETIME
 
-    def take(self, secret: str, path: str) -> str | None:
-        """Whose ticket it is, if it is good for `path`. It is spent either way."""
+    def redeem(self, secret: str, path: str) -> str | None:
+        """Use up a ticket. Returns its client if it is valid for `path`."""
         ticket = self._open.pop(digest(secret), None)
         if ticket is None or ticket.expires_at <= self._clock() or ticket.path != path:
             return None

@@ -1,4 +1,4 @@
-"""People of a team: their names, what they may do, and their passwords as hashes that are costly to guess against."""
+"""Store of users: their names, scopes, and passwords as Argon2 hashes."""
 
 import asyncio
 import re
@@ -22,7 +22,7 @@ RESERVED = frozenset({"owner", "local"})
 SHORTEST_PASSWORD = 10
 LONGEST_PASSWORD = 1_024
 PREFIX = "user:"
-"""What the client of somebody begins with whom a reverse proxy named."""
+"""Prefix of the client id of a user whom a reverse proxy authenticated."""
 FRESH = 0.5
 MOST_CACHED = 4_096
 
@@ -36,7 +36,7 @@ class User(Struct, frozen=True):
 
     @property
     def principal(self) -> Principal:
-        """As a trusted reverse proxy brings them in."""
+        """The principal of this user behind a trusted reverse proxy."""
         return Principal(self.name, self.scopes, PREFIX + self.name)
 
 
@@ -46,20 +46,22 @@ class UserStore:
         self._clock = clock
         self._cache: dict[str, tuple[float, User]] = {}
         self._decoy = ""
-        # A hash takes 19 MiB and a core for a while: more at once would be a way to stop the server.
+        # A hash takes 19 MiB and a core for a while: more at once would be a denial of service.
         self._slots = asyncio.Semaphore(2)
 
     async def put(self, name: str, scopes: Iterable[Scope], password: str | None, by: str) -> User:
-        """Make somebody known, or change what they may do. Without a password they keep the one they have.
+        """Create a user, or change their scopes. Without a password they keep the one they have.
 
         Raises:
-            ValueError: the name or the password will not do. The text is for a person.
+            ValueError: the name or the password is invalid. The text is for people.
         """
         if NAME.fullmatch(name) is None or name in RESERVED:
-            raise ValueError("A name has up to 64 small letters, digits and . _ @ + -, and is not `owner` or `local`.")
+            raise ValueError(
+                "A name has up to 64 lowercase letters, digits and . _ @ + -, and is not `owner` or `local`."
+            )
         values: dict[str, Any] = {"scopes": scopes_text(scopes)}
         if password is not None:
-            values["password_hash"] = await self._hash(checked(password))
+            values["password_hash"] = await self._hash(check_password(password))
         made = {"name": name, "created_at": self._clock(), "created_by": by}
         changed = update(USERS).where(USERS.c.name == name).values(values)
         try:
@@ -67,13 +69,13 @@ class UserStore:
                 if (await connection.execute(changed)).rowcount == 0:
                     await connection.execute(USERS.insert().values({**made, **values}))
         except IntegrityError:
-            # Somebody else made the same name known in between: the later word counts.
+            # The same name was created concurrently: the last write wins.
             async with self._engine.begin() as connection:
                 await connection.execute(changed)
         self._cache.clear()
         user = await self.get(name)
         if user is None:
-            raise ValueError(f"{name} was removed in the same moment. Try again.")
+            raise ValueError(f"{name} was removed at the same time. Try again.")
         return user
 
     async def get(self, name: str) -> User | None:
@@ -92,7 +94,7 @@ class UserStore:
         self._cache[name] = (until, _user(row))
         return _user(row)
 
-    async def listed(self) -> list[User]:
+    async def list_users(self) -> list[User]:
         async with self._engine.connect() as connection:
             return [_user(row) for row in await connection.execute(select(USERS).order_by(USERS.c.name))]
 
@@ -105,7 +107,7 @@ class UserStore:
         return gone > 0
 
     async def verify(self, name: str, password: str) -> User | None:
-        """The user, if name and password are right. Takes as long for a name that does not exist."""
+        """The user, if name and password are right. Takes equally long for a name that does not exist."""
         if len(password) > LONGEST_PASSWORD:
             return None
         row = await self._row(name) if NAME.fullmatch(name) else None
@@ -125,9 +127,9 @@ class UserStore:
             return await asyncio.to_thread(lambda: _hasher().hash(_bytes(password)))
 
 
-def checked(password: str) -> str:
+def check_password(password: str) -> str:
     """Raises:
-    ValueError: it is too short or too long.
+    ValueError: it is too short or too long. The text is for people.
     """
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         raise ValueError(f"A password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters.")

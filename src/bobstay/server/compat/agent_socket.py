@@ -1,4 +1,4 @@
-"""The WebSocket of one agent as the console of stream-json processes had it (S003-20, S003-21)."""
+"""Compatibility WebSocket of one agent, in the protocol of the console for stream-json processes."""
 
 import msgspec
 from msgspec import Struct
@@ -9,10 +9,17 @@ from bobstay.model.message import Text
 from bobstay.model.session_events import SessionConfig
 from bobstay.server import session_commands
 from bobstay.server.auth.principal import Principal
-from bobstay.server.compat.compat_feed import HEARTBEAT, SYNCHRONIZED, CompatFeed, feed_of, follow_session
-from bobstay.server.compat.compat_sockets import SocketSpeaker, admitted, decoded, needs, talk, told_of
+from bobstay.server.compat.compat_feed import HEARTBEAT, SYNCHRONIZED, CompatFeed, open_feed, subscribe_session
+from bobstay.server.compat.compat_sockets import (
+    SocketAudit,
+    accept_socket,
+    decode_message,
+    report_errors,
+    require_scope,
+    run_socket,
+)
 from bobstay.server.compat.frame_entry import FrameEntry, Message
-from bobstay.server.compat.stream_json_encoder import StreamJsonEncoder, exited
+from bobstay.server.compat.stream_json_encoder import StreamJsonEncoder, agent_exit
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.session_commands import UserMessage
@@ -20,7 +27,7 @@ from bobstay.server.streams.subscription import Streams
 
 PATH = "/ws/agent"
 MOST_NAMES = 1_000
-"""Names of pages' own that are remembered; the oldest is forgotten, its session is not."""
+"""Client-chosen agent names that are remembered; the oldest name is dropped, its session stays."""
 
 
 class UserInput(Struct, frozen=True, tag="user_input"):
@@ -44,35 +51,35 @@ _decoder: "msgspec.json.Decoder[UserInput | StartProcess | KillProcess]" = msgsp
 
 
 class AgentTranslator:
-    """Translates for one agent. Calls and results come twice: as blocks, and flat, as that console read them."""
+    """Translates the frames of one agent. Tool calls and results are sent as blocks and in that console's flat form."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._spoken: StreamJsonEncoder | None = None
+        self._encoder: StreamJsonEncoder | None = None
         self.session_id = ""
         """Empty until there is a session."""
 
     def attach(self, session_id: str) -> None:
         self.session_id = session_id
-        self._spoken = StreamJsonEncoder(session_id, self._console.registry)
+        self._encoder = StreamJsonEncoder(session_id, self._console.registry)
 
     def messages(self, entry: FrameEntry) -> list[Message]:
-        told: list[Message] = []
-        spoken = self._spoken
-        for said in spoken.messages(entry) if spoken is not None else ():
-            told += ({"type": "claude_message", "data": data} for data in _both_ways(said))
-        ended = exited(entry)
-        if ended is not None and spoken is not None and spoken.live:
+        messages: list[Message] = []
+        encoder = self._encoder
+        for frame in encoder.messages(entry) if encoder is not None else ():
+            messages += ({"type": "claude_message", "data": data} for data in _with_flat_form(frame))
+        ended = agent_exit(entry)
+        if ended is not None and encoder is not None and encoder.live:
             if ended.error:
-                told.append({"type": "error", "message": ended.error})
+                messages.append({"type": "error", "message": ended.error})
             session = engine_session(self._console, self.session_id)
-            told.append({"type": "process_exit", "code": ended.code, "sessionId": session})
+            messages.append({"type": "process_exit", "code": ended.code, "sessionId": session})
         if entry.type == "error":
-            told.append({"type": "error", "message": entry.words.get("message", "")})
-        return told
+            messages.append({"type": "error", "message": entry.payload.get("message", "")})
+        return messages
 
     def status(self) -> Message:
-        """S003-20: what a page is told first."""
+        """The first message to a client."""
         if not self.session_id:
             return {"type": "status", "running": False, "sessionId": None}
         running = self._console.runner.worker(self.session_id) is not None
@@ -80,14 +87,14 @@ class AgentTranslator:
 
 
 def engine_session(console: Console, session_id: str) -> str:
-    """The id by which the engine goes on with this talk: its own if it has one, else the session's."""
+    """The id with which the engine resumes this conversation: its own if it has one, else the session's."""
     view = console.registry.views.get(session_id)
     workers = view.workers if view is not None else ()
     return next((worker.engine_session for worker in reversed(workers) if worker.engine_session), session_id)
 
 
 class AgentConnection:
-    """One connection, and what it says."""
+    """One connection: executes the client's messages."""
 
     def __init__(
         self, agents: "AgentNames", name: str, principal: Principal, agent: AgentTranslator, feed: CompatFeed
@@ -101,91 +108,91 @@ class AgentConnection:
 
     async def attach(self, session_id: str, after: str = "") -> None:
         self._agent.attach(session_id)
-        self._feed.say(self._agent.status())
-        await follow_session(self._agents.streams, self._feed, session_id, after)
+        self._feed.send(self._agent.status())
+        await subscribe_session(self._agents.streams, self._feed, session_id, after)
 
-    async def heard(self, said: str | bytes) -> None:
-        async with told_of(self._speaker(), self._feed):
-            needs(self._principal, "operate")
-            message = decoded(said, _decoder)
-            await self._take(message)
-            self._speaker().noted(message)  # the session may have begun just now
+    async def receive(self, frame: str | bytes) -> None:
+        async with report_errors(self._audit(), self._feed):
+            require_scope(self._principal, "operate")
+            message = decode_message(frame, _decoder)
+            await self._execute(message)
+            self._audit().record_action(message)  # a new one: the session may just have been created
 
-    def _speaker(self) -> SocketSpeaker:
-        return SocketSpeaker(self._console, self._principal, PATH, self._agent.session_id)
+    def _audit(self) -> SocketAudit:
+        return SocketAudit(self._console, self._principal, PATH, self._agent.session_id)
 
-    async def _take(self, said: UserInput | StartProcess | KillProcess) -> None:
+    async def _execute(self, frame: UserInput | StartProcess | KillProcess) -> None:
         console, id = self._console, self._agent.session_id
-        match said:
+        match frame:
             case StartProcess() if not id:
-                await self._agents.begun(self._name, await self._begin(said), self)
+                await self._agents.bind_name(self._name, await self._start_session(frame), self)
             case StartProcess():
-                # S003-12: one that runs is not started twice.
+                # A running agent is not started again.
                 await console.runner.wake(id)
-                self._feed.say(self._agent.status())
+                self._feed.send(self._agent.status())
             case UserInput() | KillProcess() if not id:
-                raise ApiError("wrong_state", "The process is not running. Begin with start_process.")
+                raise ApiError("wrong_state", "The process is not running. Send start_process first.")
             case UserInput(text=text):
                 if not text.strip():
                     raise ApiError("invalid", "The message is empty.")
-                await session_commands.message(console, id, UserMessage((Text(text),), self._principal.name))
+                await session_commands.send_message(console, id, UserMessage((Text(text),), self._principal.name))
             case KillProcess():
                 if console.runner.worker(id) is None:
                     raise ApiError("wrong_state", "The process is not running.")
-                await console.runner.rest(id, "stopped")
+                await console.runner.stop_agent(id, "stopped")
 
-    async def _begin(self, said: StartProcess) -> str:
-        """S003-21 D: like any other session, where sessions may work and nowhere else."""
-        if said.session_id:
-            view = self._console.registry.view(said.session_id)
+    async def _start_session(self, frame: StartProcess) -> str:
+        """Open or create a session, under the same directory rules as any other."""
+        if frame.session_id:
+            view = self._console.registry.view(frame.session_id)
             session_commands.check_bounds(self._console, view)
             id = view.id
         else:
-            config = SessionConfig(model=said.model or "", append_system_prompt=said.system_prompt or "")
-            words = UserMessage((), self._principal.name)
-            id = (await session_commands.launch(self._console, said.working_dir or "", config, words)).id
+            config = SessionConfig(model=frame.model or "", append_system_prompt=frame.system_prompt or "")
+            message = UserMessage((), self._principal.name)
+            id = (await session_commands.launch(self._console, frame.working_dir or "", config, message)).id
         await self._console.runner.wake(id)
         return id
 
 
 class AgentNames:
-    """Which session an agent's name means: a session's id, or a name a page began one under."""
+    """Maps agent names to sessions: a session's id, or a name under which a client started one."""
 
     def __init__(self, console: Console, streams: Streams) -> None:
         self.console = console
         self.streams = streams
-        self._named: dict[str, str] = {}
+        self._sessions_by_name: dict[str, str] = {}
         self._waiting: dict[str, set[AgentConnection]] = {}
-        """Pages of names that mean no session yet."""
+        """Connections by names that have no session yet."""
 
     def route(self) -> WebSocketRoute:
         return WebSocketRoute(PATH, self._serve, name="compat_agent")
 
-    async def begun(self, name: str, session_id: str, page: AgentConnection) -> None:
-        """From now on the name means this session, to all who came under it (S003-23)."""
+    async def bind_name(self, name: str, session_id: str, page: AgentConnection) -> None:
+        """Bind a name to a session and attach all connections that wait for it."""
         if name:
-            self._named[name] = session_id
-            while len(self._named) > MOST_NAMES:
-                del self._named[next(iter(self._named))]
+            self._sessions_by_name[name] = session_id
+            while len(self._sessions_by_name) > MOST_NAMES:
+                del self._sessions_by_name[next(iter(self._sessions_by_name))]
         for one in {page, *(self._waiting.pop(name, ()) if name else ())}:
             await one.attach(session_id)
 
     async def _serve(self, websocket: WebSocket) -> None:
         name = websocket.query_params.get("agentId", "")
-        principal = await admitted(self.console, websocket, lambda: None)
+        principal = await accept_socket(self.console, websocket, lambda: None)
         if principal is None:
             return
         agent = AgentTranslator(self.console)
-        async with feed_of(self.streams, principal, agent) as feed:
+        async with open_feed(self.streams, principal, agent) as feed:
             page = AgentConnection(self, name, principal, agent, feed)
-            id = self._named.get(name, name)
+            id = self._sessions_by_name.get(name, name)
             if id in self.console.registry.views:
                 await page.attach(id, websocket.query_params.get("after", ""))
             else:
-                feed.say(agent.status())
+                feed.send(agent.status())
                 self._waiting.setdefault(name, set()).add(page)
             try:
-                await talk(websocket, feed, page.heard, _shown)
+                await run_socket(websocket, feed, page.receive, _visible)
             finally:
                 others = self._waiting.get(name, set())
                 others.discard(page)
@@ -193,24 +200,24 @@ class AgentNames:
                     self._waiting.pop(name, None)
 
 
-def _shown(message: Message) -> list[Message]:
+def _visible(message: Message) -> list[Message]:
     return [] if message in (SYNCHRONIZED, HEARTBEAT) else [message]
 
 
-def _both_ways(said: Message) -> list[Message]:
-    """A frame, and after it what that console expects on its own (S003-7)."""
-    match said:
+def _with_flat_form(frame: Message) -> list[Message]:
+    """A frame with the flat form that the console expects for it."""
+    match frame:
         case {"type": "assistant", "message": {"content": [{"type": "tool_use", **call}]}}:
-            return [said, {"type": "tool_use", "tool": call["name"], "input": call["input"], "id": call["id"]}]
+            return [frame, {"type": "tool_use", "tool": call["name"], "input": call["input"], "id": call["id"]}]
         case {"type": "user", "message": {"content": [{"type": "tool_result", **reply}]}}:
             flat = {"type": "tool_result", "tool_use_id": reply["tool_use_id"], "result": reply["content"]}
-            return [said, {**flat, "is_error": reply["is_error"]}]
+            return [frame, {**flat, "is_error": reply["is_error"]}]
         case {"type": "stream_event", "event": {"type": "content_block_delta", "delta": dict(delta)}}:
-            return [{**said, **_flat_delta(delta)}]
+            return [{**frame, **_flat_delta(delta)}]
         case {"type": "system"}:
-            return [{**said, "message": str(said.get("content") or said.get("subtype", ""))}]
+            return [{**frame, "message": str(frame.get("content") or frame.get("subtype", ""))}]
         case _:
-            return [said]
+            return [frame]
 
 
 def _flat_delta(delta: Message) -> Message:

@@ -1,12 +1,12 @@
-"""The WebSocket for lists (S004-30): which sessions and workers there are, and what they do."""
+"""Compatibility WebSocket for lists of sessions and workers, with their activity."""
 
 import msgspec
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
-from bobstay.server.compat.compat_feed import feed_of
+from bobstay.server.compat.compat_feed import open_feed
 from bobstay.server.compat.compat_shapes import session_of
-from bobstay.server.compat.compat_sockets import admitted, plain, talk
+from bobstay.server.compat.compat_sockets import accept_socket, run_socket, without_mark
 from bobstay.server.compat.frame_entry import FrameEntry, Message
 from bobstay.server.console import Console
 from bobstay.server.sessions.session_view import SessionView
@@ -17,7 +17,7 @@ PATH = "/ws/app"
 
 
 class AppTranslator:
-    """Translates the changes of lists. A client is first told of all sessions, then of each change."""
+    """Translates changes of lists: first all sessions, then each change."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -32,9 +32,9 @@ class AppTranslator:
                 self._activity = {view.id: view.activity for view in views}
                 return [{"type": "sessions-sync", "sessions": [_listed(view) for view in views]}]
             case "session.changed":
-                return self._changed(msgspec.convert(entry.words["session"], SessionView, strict=False))
+                return self._changed(msgspec.convert(entry.payload["session"], SessionView, strict=False))
             case "session.deleted":
-                id = str(entry.words["id"])
+                id = str(entry.payload["id"])
                 self._known.discard(id)
                 self._activity.pop(id, None)
                 return [{"type": "session-deleted", "sessionId": id}]
@@ -42,16 +42,16 @@ class AppTranslator:
                 return []
 
     def _changed(self, view: SessionView) -> list[Message]:
-        told: list[Message] = []
+        messages: list[Message] = []
         name = "session-updated" if view.id in self._known else "session-created"
         self._known.add(view.id)
-        told.append({"type": name, "session": _listed(view)})
+        messages.append({"type": name, "session": _listed(view)})
         if self._activity.get(view.id) != view.activity:
             self._activity[view.id] = view.activity
             worker = next((one.id for one in reversed(view.workers) if one.kind in ("native", "process")), None)
-            said: Message = {"type": "worker-activity", "sessionId": view.id, "workerId": worker}
-            told.append({**said, "activityState": view.activity})
-        return told
+            change: Message = {"type": "worker-activity", "sessionId": view.id, "workerId": worker}
+            messages.append({**change, "activityState": view.activity})
+        return messages
 
 
 def _listed(view: SessionView) -> Message:
@@ -64,16 +64,16 @@ def _listed(view: SessionView) -> Message:
 
 def app_route(console: Console, streams: Streams) -> WebSocketRoute:
     async def serve(websocket: WebSocket) -> None:
-        principal = await admitted(console, websocket, lambda: None)
+        principal = await accept_socket(console, websocket, lambda: None)
         if principal is None:
             return
-        async with feed_of(streams, principal, AppTranslator(console)) as feed:
-            feed.follow(APP)
+        async with open_feed(streams, principal, AppTranslator(console)) as feed:
+            feed.subscribe(APP)
 
-            async def heard(_: str | bytes) -> None:
-                text = "Nothing is taken here: the socket of a worker is at /ws/session/{sid}/worker/{wid}."
-                feed.say({"type": "error", "message": text, "code": "not_supported"})
+            async def receive(_: str | bytes) -> None:
+                text = "This socket accepts no messages. Use that of a worker, /ws/session/{sid}/worker/{wid}."
+                feed.send({"type": "error", "message": text, "code": "not_supported"})
 
-            await talk(websocket, feed, heard, plain)
+            await run_socket(websocket, feed, receive, without_mark)
 
     return WebSocketRoute(PATH, serve, name="compat_app")

@@ -1,4 +1,4 @@
-"""One client of a compatibility route: a place in the hub, a cursor, and who puts our frames into its words."""
+"""Feed of one client of a compatibility route: a hub client with a cursor and a translator of frames."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -6,7 +6,7 @@ from typing import Protocol
 
 from bobstay.model.ids import is_uuid
 from bobstay.server.auth.principal import Principal
-from bobstay.server.compat.frame_entry import FrameEntry, Message, read
+from bobstay.server.compat.frame_entry import FrameEntry, Message, decode_frame
 from bobstay.server.streams.heartbeat import NAME, HeartbeatLoop
 from bobstay.server.streams.hub import HubClient
 from bobstay.server.streams.stream_frames import live
@@ -14,20 +14,20 @@ from bobstay.server.streams.subscription import SESSION, Streams, Subscriptions
 
 HEARTBEAT: Message = {"type": "heartbeat"}
 SYNCHRONIZED: Message = {"type": "synchronized"}
-"""From here on it is told as it happens. Not every route passes this on."""
+"""Marks the end of the replay. Not every route sends it."""
 
 
-ASIDE = "compat.aside"
+DIRECT = "compat.direct"
 
 
 class Translator(Protocol):
-    """Puts frames into a client's words. It sees every frame from the first on, whatever the client has already."""
+    """Translates frames into a client's messages. It gets every frame from the first on, whatever the cursor."""
 
     def messages(self, entry: FrameEntry) -> list[Message]: ...
 
 
 class CompatFeed:
-    """Frames are read from the beginning of a log, so that sums are right; only what is new to the client is told."""
+    """Reads frames from the beginning of a log, so that totals are right, and returns those after the cursor."""
 
     def __init__(self, client: HubClient, subscriptions: Subscriptions, translator: Translator) -> None:
         self.client = client
@@ -35,29 +35,29 @@ class CompatFeed:
         self._translator = translator
         self._after = 0
 
-    def follow(self, topic: str, after: int = 0) -> None:
-        """Tell the client of a topic, of what came after the entry `after`."""
+    def subscribe(self, topic: str, after: int = 0) -> None:
+        """Subscribe the client to a topic, from after the entry `after`."""
         self._after = after
         self._subscriptions.add(topic)
 
-    def say(self, message: Message) -> None:
-        """Tell the client something that is not in the log: an answer to what it said."""
-        self.client.offer(live(ASIDE, message))
+    def send(self, message: Message) -> None:
+        """Send a message that is not in the log, such as a reply."""
+        self.client.offer(live(DIRECT, message))
 
-    async def take(self) -> list[tuple[int, Message]]:
-        """What is next, each with the `seq` it stands for (0: none); nothing if the client has to go."""
-        while frames := await self.client.take():
-            told = [pair for frame in frames for pair in self._told(frame)]
-            if told:
-                return told
+    async def next_batch(self) -> list[tuple[int, Message]]:
+        """The next messages, each with its `seq` (0: none); empty if the client is closed."""
+        while frames := await self.client.next_batch():
+            messages = [pair for frame in frames for pair in self._translate(frame)]
+            if messages:
+                return messages
         return []
 
-    def _told(self, frame: bytes) -> list[tuple[int, Message]]:
-        entry = read(frame)
+    def _translate(self, frame: bytes) -> list[tuple[int, Message]]:
+        entry = decode_frame(frame)
         if entry.type == NAME:
             return [(0, HEARTBEAT)]
-        if entry.type == ASIDE:
-            return [(0, entry.words)]
+        if entry.type == DIRECT:
+            return [(0, entry.payload)]
         messages = self._translator.messages(entry)
         if entry.type == "stream.synchronized":
             messages = [*messages, SYNCHRONIZED]
@@ -67,29 +67,29 @@ class CompatFeed:
 
 
 @asynccontextmanager
-async def feed_of(streams: Streams, principal: Principal, translator: Translator) -> AsyncGenerator[CompatFeed, None]:
-    """A place for a client that follows nothing yet. It is closed when what it came with is revoked."""
+async def open_feed(streams: Streams, principal: Principal, translator: Translator) -> AsyncGenerator[CompatFeed, None]:
+    """A feed without subscriptions. It is closed when the client's credential is revoked."""
     client = HubClient(principal.name, principal=principal)
     subscriptions = Subscriptions(streams, client)
-    streams.hub.join(client)
-    beating = HeartbeatLoop(client, streams.timing.heartbeat)
+    streams.hub.add_client(client)
+    heartbeats = HeartbeatLoop(client, streams.timing.heartbeat)
     try:
         yield CompatFeed(client, subscriptions, translator)
     finally:
-        beating.cancel()
+        heartbeats.cancel()
         subscriptions.close()
         client.close("gone")
 
 
-async def follow_session(streams: Streams, feed: CompatFeed, session_id: str, after: str) -> None:
-    """Follow a session from the cursor `after` on: a `seq`, the id of an entry, `now`, or nothing for all of it.
+async def subscribe_session(streams: Streams, feed: CompatFeed, session_id: str, after: str) -> None:
+    """Subscribe to a session from the cursor `after` on: a `seq`, the id of an entry, `now`, or empty for all.
 
-    A cursor that means nothing here is answered with `reset`, and everything (S004-29).
+    An unknown cursor is answered with `reset` and a replay of everything.
     """
     start = await _start(streams, session_id, after)
     if start is None:
-        feed.say({"type": "reset", "reason": "unknown_cursor"})
-    feed.follow(SESSION + session_id, start or 0)
+        feed.send({"type": "reset", "reason": "unknown_cursor"})
+    feed.subscribe(SESSION + session_id, start or 0)
 
 
 async def _start(streams: Streams, session_id: str, after: str) -> int | None:

@@ -1,4 +1,4 @@
-"""The first consoles' routes for sessions and tasks: thin, in their own spelling, behind our doors."""
+"""Compatibility REST routes for sessions and tasks, in the shapes of the first consoles."""
 
 import logging
 import os
@@ -13,7 +13,7 @@ from starlette.routing import Route
 from bobstay.model.message import Text
 from bobstay.model.session_events import SessionConfig
 from bobstay.server import session_commands
-from bobstay.server.api.dispatch import answered, json, of_log
+from bobstay.server.api.dispatch import error_of_log, json_response, respond
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.api.permission_lifting import check_child
 from bobstay.server.api.session_bodies import MOST_SENT
@@ -21,21 +21,21 @@ from bobstay.server.compat.compat_shapes import CompatSession, WorkflowMode, ses
 from bobstay.server.console import Console
 from bobstay.server.db import task_table
 from bobstay.server.errors import ApiError
-from bobstay.server.files.session_directory import bounds_of, permitted
+from bobstay.server.files.session_directory import allowed_roots, is_allowed
 from bobstay.server.session_commands import UserMessage
 from bobstay.sessions.log import LogError, SessionMissing
 
 log = logging.getLogger(__name__)
 PREFIX = "/api"
 DEFAULT_TURNS = SessionConfig().max_turns
-"""S000-30: a limit there is always."""
+"""Limit of turns if the request has none."""
 
 
 class CompatLaunch(Struct, frozen=True):
-    """S000-44. Each name in both spellings; what else comes is not looked at."""
+    """Request to start a session. Each name in both spellings; unknown fields are ignored."""
 
     query: str
-    workflowMode: WorkflowMode | None = None  # noqa: N815 - as the seed spells it
+    workflowMode: WorkflowMode | None = None  # noqa: N815 - as the first console spells it
     workflow_mode: WorkflowMode | None = None
     model: str | None = None
     workingDir: str | None = None  # noqa: N815
@@ -56,7 +56,7 @@ class Success(Struct, frozen=True):
 
 class CompatListQuery(Struct, frozen=True):
     leaves: bool = True
-    """Leave out sessions that others go on from (S000-48)."""
+    """Leave out sessions that others continue."""
 
 
 class TaskQuery(Struct, frozen=True):
@@ -65,7 +65,7 @@ class TaskQuery(Struct, frozen=True):
 
 
 class TaskOut(Struct, frozen=True):
-    """S002-4, S002-5."""
+    """A task in the shape of the second console."""
 
     id: str
     session_id: str
@@ -81,7 +81,7 @@ class TasksOut(Struct, frozen=True):
 
 
 async def launch(call: ApiCall) -> CompatSession:
-    """Begin a session and set its agent to work."""
+    """Create a session and start its agent."""
     new: CompatLaunch = call.body
     config = SessionConfig(
         workflow=new.workflowMode or new.workflow_mode or "chat",
@@ -89,13 +89,13 @@ async def launch(call: ApiCall) -> CompatSession:
         max_turns=_turns(new.maxTurns, new.max_turns),
     )
     where = new.workingDir or new.working_dir or _default_directory(call.console)
-    view = await session_commands.launch(call.console, where, config, _words(call, new.query))
-    call.made = view.id
+    view = await session_commands.launch(call.console, where, config, _user_message(call, new.query))
+    call.created_session = view.id
     return session_of(view, new.query)
 
 
 async def go_on(call: ApiCall) -> CompatSession:
-    """Go on from a session that ended, in a child of it (S000-27..29)."""
+    """Continue an ended session in a child session."""
     new: CompatContinue = call.body
     try:
         parent = call.console.registry.view(call.path["id"])
@@ -103,13 +103,13 @@ async def go_on(call: ApiCall) -> CompatSession:
         raise ApiError("not_found", "Parent session not found") from None
     config = replace(parent.config, max_turns=_turns(new.maxTurns, new.max_turns))
     check_child(call, parent, config)
-    view = await session_commands.follow_on(call.console, parent.id, _words(call, new.query), config)
-    call.made = view.id
+    view = await session_commands.continue_session(call.console, parent.id, _user_message(call, new.query), config)
+    call.created_session = view.id
     return session_of(view, new.query)
 
 
 async def interrupt(call: ApiCall) -> Success:
-    """End what a session is doing."""
+    """Interrupt a session's current turn."""
     try:
         await session_commands.interrupt(call.console, call.path["id"], by=call.principal.name)
     except SessionMissing:
@@ -122,7 +122,7 @@ async def interrupt(call: ApiCall) -> Success:
 
 
 async def show(call: ApiCall) -> CompatSession:
-    """One session."""
+    """Show a session."""
     try:
         return session_of(call.console.registry.view(call.path["id"]))
     except SessionMissing:
@@ -130,7 +130,7 @@ async def show(call: ApiCall) -> CompatSession:
 
 
 async def listing(call: ApiCall) -> tuple[CompatSession, ...]:
-    """The sessions, those that changed last first; of those that were gone on from only the last."""
+    """List the sessions, the most recently changed first; of continued ones only the last."""
     views = [view for view in call.console.registry.views.values() if view.status != "discarded" and not view.archived]
     if call.query.leaves:
         parents = {view.parent for view in views}
@@ -140,12 +140,12 @@ async def listing(call: ApiCall) -> tuple[CompatSession, ...]:
 
 
 async def tasks(call: ApiCall) -> TasksOut:
-    """The tasks of a session, or of all (S002-3)."""
+    """List the tasks of a session, or of all."""
     session_id = call.query.session_id or call.query.sessionId
     if session_id:
         view = call.console.registry.view(session_id)
-        await call.console.database.flushed(view.id, view.seq)
-    rows = await task_table.listed(call.console.database, session_id)
+        await call.console.database.wait_until_indexed(view.id, view.seq)
+    rows = await task_table.list_tasks(call.console.database, session_id)
     return TasksOut(
         tuple(
             TaskOut(row.id, row.session_id, row.source, row.title, row.status, row.description, row.sort_order)
@@ -159,20 +159,20 @@ def routes() -> list[Route]:
 
 
 def compat_route(endpoint: Endpoint) -> Route:
-    """Like any endpoint, but that an error is `{"error": "…"}` (S000-93): with its code beside it."""
+    """A route whose errors have the shape `{"error": "…", "code": "…"}`."""
 
     async def handle(request: Request) -> Response:
         try:
-            return await answered(endpoint, request)
+            return await respond(endpoint, request)
         except ApiError as error:
-            return refusal(error)
+            return compat_error(error)
         except LogError as error:
-            return refusal(of_log(error))
+            return compat_error(error_of_log(error))
         except ClientDisconnect:
             return Response(status_code=400)
         except Exception:  # the last boundary before the client, who must not read a traceback
-            log.exception("%s %s broke", endpoint.method, endpoint.path)
-            return refusal(ApiError("internal", "Something in the server broke. The server's log says more."))
+            log.exception("%s %s failed", endpoint.method, endpoint.path)
+            return compat_error(ApiError("internal", "An internal error occurred. See the server's log."))
 
     return Route(PREFIX + endpoint.path, handle, methods=[endpoint.method], name=f"compat_{endpoint.run.__name__}")
 
@@ -183,12 +183,12 @@ class CompatError(Struct, frozen=True):
     details: dict[str, Any] | UnsetType = UNSET
 
 
-def refusal(error: ApiError) -> Response:
+def compat_error(error: ApiError) -> Response:
     problem = error.problem
-    return json(CompatError(problem.message, problem.code, problem.details or UNSET), error.status)
+    return json_response(CompatError(problem.message, problem.code, problem.details or UNSET), error.status)
 
 
-def _words(call: ApiCall, query: str) -> UserMessage:
+def _user_message(call: ApiCall, query: str) -> UserMessage:
     if not query.strip():
         raise ApiError("invalid", "The query is empty.")
     return UserMessage((Text(query),), call.principal.name)
@@ -202,10 +202,10 @@ def _turns(*given: int | None) -> int:
 
 
 def _default_directory(console: Console) -> str:
-    """Where the server was started, if sessions may work there, else the first place they may."""
-    bounds = bounds_of(console)
+    """The directory where the server was started, if sessions may work there, else the first allowed one."""
+    bounds = allowed_roots(console)
     here = os.path.realpath(os.getcwd())
-    return here if permitted(here, bounds) else bounds.roots[0]
+    return here if is_allowed(here, bounds) else bounds.roots[0]
 
 
 _ID = "/sessions/{id}"

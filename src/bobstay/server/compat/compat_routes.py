@@ -1,4 +1,4 @@
-"""All compatibility routes: what the seeds of this console spelled out, on top of what it has become."""
+"""All compatibility routes: the APIs of the consoles that preceded this one, on top of the current services."""
 
 from starlette.routing import BaseRoute
 

@@ -1,4 +1,4 @@
-"""Sessions and token counts in the spelling of the first console: camelCase, times as ISO 8601, no empty fields."""
+"""Sessions and token counts in the shape of the first console: camelCase, ISO 8601 times, no empty fields."""
 
 from typing import Literal
 
@@ -13,7 +13,7 @@ WorkflowMode = Literal["chat", "research", "plan", "review_plan", "implement"]
 
 
 class TokenUsage(Struct, frozen=True, rename="camel"):
-    """S000-31: what the newest answer took; together it is what fills the context."""
+    """Token usage of the last answer; together it is what fills the context."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -54,7 +54,7 @@ class CompatSession(Struct, frozen=True, rename="camel"):
 
 
 def session_of(view: SessionView, query: str = "") -> CompatSession:
-    """A view as the first console wrote it. `query` is what was asked, where that is at hand in full."""
+    """A session in the shape of the first console. `query` is the full prompt, if it is known."""
     config = view.config
     return CompatSession(
         id=view.id,

@@ -1,4 +1,4 @@
-"""What all WebSockets of the compatibility routes share: letting in, reading, writing, closing."""
+"""Shared code of the compatibility WebSockets: authorization, reading, writing and closing."""
 
 import asyncio
 import contextlib
@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Struct
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from bobstay.server.api.dispatch import of_log
+from bobstay.server.api.dispatch import error_of_log
 from bobstay.server.auth.principal import Principal, Scope
 from bobstay.server.compat.compat_feed import SYNCHRONIZED, CompatFeed
-from bobstay.server.compat.compat_rest import refusal
+from bobstay.server.compat.compat_rest import compat_error
 from bobstay.server.compat.frame_entry import Message
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
@@ -22,41 +22,43 @@ from bobstay.sessions.log import LogError
 from bobstay.sessions.log_codec import to_json
 
 LARGEST_FRAME = 1024 * 1024
-"""Characters of a message from a client."""
-POLITE = 5.0
+"""Maximum characters of a message from a client."""
+CLOSE_TIMEOUT = 5.0
 T = TypeVar("T", bound=Struct)
 
-Heard = Callable[[str | bytes], Awaitable[None]]
+Receiver = Callable[[str | bytes], Awaitable[None]]
 
 
-async def admitted(console: Console, websocket: WebSocket, check: Callable[[], object]) -> Principal | None:
-    """Accept a connection; None if it was refused, with an answer one can read. `check` may raise to refuse."""
+async def accept_socket(console: Console, websocket: WebSocket, check: Callable[[], object]) -> Principal | None:
+    """Accept a connection; None if it was refused with an error response. `check` may raise to refuse it."""
     try:
         principal = await admit_to_socket(console, websocket, "read")
         check()
     except ApiError as error:
-        await websocket.send_denial_response(refusal(error))
+        await websocket.send_denial_response(compat_error(error))
         return None
     except LogError as error:
-        await websocket.send_denial_response(refusal(of_log(error)))
+        await websocket.send_denial_response(compat_error(error_of_log(error)))
         return None
     await websocket.accept()
     return principal
 
 
-async def talk(websocket: WebSocket, feed: CompatFeed, heard: Heard, shown: Callable[[Message], list[Message]]) -> None:
-    """Send what the feed tells, in the words of `shown`, and take what the client says, until either side ends it."""
+async def run_socket(
+    websocket: WebSocket, feed: CompatFeed, receive: Receiver, convert: Callable[[Message], list[Message]]
+) -> None:
+    """Send the feed's messages, passed through `convert`, and receive the client's, until either side ends it."""
 
     async def write() -> None:
-        while told := await feed.take():
-            for _, message in told:
-                for said in shown(message):
-                    await websocket.send_text(to_json(said).decode())
+        while batch := await feed.next_batch():
+            for _, message in batch:
+                for converted in convert(message):
+                    await websocket.send_text(to_json(converted).decode())
 
     ended = asyncio.create_task(feed.client.ended.wait())
     writing = asyncio.create_task(write())
-    hearing = asyncio.create_task(_hear(websocket, heard))
-    tasks: set[asyncio.Task[Any]] = {ended, writing, hearing}
+    reading = asyncio.create_task(_read(websocket, receive))
+    tasks: set[asyncio.Task[Any]] = {ended, writing, reading}
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -66,46 +68,46 @@ async def talk(websocket: WebSocket, feed: CompatFeed, heard: Heard, shown: Call
         await asyncio.wait(tasks)
         if why:
             with contextlib.suppress(WebSocketDisconnect, RuntimeError, TimeoutError):
-                await asyncio.wait_for(websocket.close(CODES.get(why, 1011), why), POLITE)
-    for task in (writing, hearing):
+                await asyncio.wait_for(websocket.close(CODES.get(why, 1011), why), CLOSE_TIMEOUT)
+    for task in (writing, reading):
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, WebSocketDisconnect | RuntimeError):
             raise error
 
 
-def decoded(said: str | bytes, decoder: "msgspec.json.Decoder[T]") -> T:
+def decode_message(raw: str | bytes, decoder: "msgspec.json.Decoder[T]") -> T:
     """Raises:
-    ApiError: it is too long, no JSON (S003-22), or nothing that is taken here.
+    ApiError: the message is too long, not JSON, or not of a known type.
     """
-    if len(said) > LARGEST_FRAME:
+    if len(raw) > LARGEST_FRAME:
         raise ApiError("too_large", f"A message may have at most {LARGEST_FRAME} characters.", limit=LARGEST_FRAME)
     try:
-        return decoder.decode(said)
+        return decoder.decode(raw)
     except msgspec.ValidationError as error:
-        raise ApiError("invalid", f"The message is not as it should be: {error}") from None
+        raise ApiError("invalid", f"Invalid message: {error}") from None
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         raise ApiError("invalid_json", "Invalid JSON") from None
 
 
-def needs(principal: Principal, scope: Scope) -> None:
+def require_scope(principal: Principal, scope: Scope) -> None:
     if not principal.may(scope):
         raise ApiError("forbidden", f"This needs the scope `{scope}`.", needed=scope)
 
 
-class SocketSpeaker(Struct, frozen=True):
-    """Who says something on a socket, about which session."""
+class SocketAudit(Struct, frozen=True):
+    """Records actions and refusals on one socket in the audit log."""
 
     console: Console
     principal: Principal
     path: str
     session_id: str
 
-    def noted(self, message: Struct) -> None:
-        """Write down what was done."""
-        detail = {"path": self.path}
-        self.console.audit.record(self.principal.name, type(message).__name__, detail, self.session_id)
+    def record_action(self, message: Struct) -> None:
+        """Record a message that was executed."""
+        name = type(message).__name__.removeprefix("Worker")  # the audit log keeps the names of both sockets' messages
+        self.console.audit.record(self.principal.name, name, {"path": self.path}, self.session_id)
 
-    def refused(self, error: ApiError) -> None:
+    def record_refusal(self, error: ApiError) -> None:
         if error.status in (401, 403):
             detail = {"path": self.path, "code": error.problem.code}
             name = self.principal.name
@@ -113,30 +115,30 @@ class SocketSpeaker(Struct, frozen=True):
 
 
 @contextlib.asynccontextmanager
-async def told_of(speaker: SocketSpeaker, feed: CompatFeed) -> AsyncGenerator[None, None]:
-    """Nothing a client says ends the connection: what goes wrong is told it."""
+async def report_errors(audit: SocketAudit, feed: CompatFeed) -> AsyncGenerator[None, None]:
+    """Send errors to the client instead of ending the connection."""
     try:
         yield
     except ApiError as error:
-        speaker.refused(error)
-        feed.say(problem_of(error))
+        audit.record_refusal(error)
+        feed.send(error_message(error))
     except LogError as error:
-        feed.say(problem_of(of_log(error)))
+        feed.send(error_message(error_of_log(error)))
 
 
-def problem_of(error: ApiError) -> Message:
+def error_message(error: ApiError) -> Message:
     return {"type": "error", "message": error.problem.message, "code": error.problem.code}
 
 
-def plain(message: Message) -> list[Message]:
-    """For routes that pass on all but the mark."""
+def without_mark(message: Message) -> list[Message]:
+    """Convert for routes that send everything but the synchronization mark."""
     return [] if message is SYNCHRONIZED else [message]
 
 
-async def _hear(websocket: WebSocket, heard: Heard) -> None:
+async def _read(websocket: WebSocket, receive: Receiver) -> None:
     while True:
         message = await websocket.receive()
         if message["type"] == "websocket.disconnect":
             return
         text, data = message.get("text"), message.get("bytes")
-        await heard(text if text is not None else data or b"")
+        await receive(text if text is not None else data or b"")

@@ -1,6 +1,6 @@
-"""The first console's stream of a session: `data: <json>` and an empty line, nothing else a page would have to know.
+"""Compatibility event stream of a session, in the format of the first console: `data: <json>` and an empty line.
 
-The cursor goes in a block of its own (`id: 12` and an empty line): browsers remember it and show nothing.
+The cursor is sent in a separate block (`id: 12` and an empty line), which browsers store without an event.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.auth.principal import Principal
-from bobstay.server.compat.compat_feed import HEARTBEAT, SYNCHRONIZED, CompatFeed, feed_of, follow_session
+from bobstay.server.compat.compat_feed import HEARTBEAT, SYNCHRONIZED, CompatFeed, open_feed, subscribe_session
 from bobstay.server.compat.frame_entry import Message
 from bobstay.server.compat.legacy_events import LegacyEventEncoder
 from bobstay.server.console import Console
@@ -25,16 +25,16 @@ from bobstay.sessions.log_codec import to_json
 
 HEADERS = {"Cache-Control": "no-cache", "Connection": "keep-alive", "X-Accel-Buffering": "no"}
 KEEPALIVE = b': keepalive\n\nevent: heartbeat\ndata: {"type":"heartbeat"}\n\n'
-"""As the first console had it, and as an event, which a page can see (S000-50)."""
+"""A comment, as the first console sent it, and an event, which a page can receive."""
 
 
 class CompatStreamQuery(Struct, frozen=True):
     after: str = ""
-    """A cursor; the header `Last-Event-ID` goes before it. `now` leaves out what was."""
+    """A cursor; the header `Last-Event-ID` takes precedence. `now` skips the replay."""
     types: str = ""
-    """Only events of these types, with commas."""
+    """Only events of these types, separated by commas."""
     until: str = ""
-    """End the stream after an event of this type that happens from now on, such as `done`; at once if nothing runs."""
+    """End the stream after a new event of this type, such as `done`; immediately if nothing runs."""
 
 
 class GlobalQuery(CompatStreamQuery, frozen=True):
@@ -42,14 +42,14 @@ class GlobalQuery(CompatStreamQuery, frozen=True):
 
 
 async def stream(call: ApiCall) -> Response:
-    """Follow a session (S000-49..52)."""
+    """Stream the events of a session."""
     return _answer(call, call.path["id"])
 
 
 async def stream_events(call: ApiCall) -> Response:
-    """Follow the session that is named by `session_id`."""
+    """Stream the events of the session `session_id`."""
     if not call.query.session_id:
-        raise ApiError("invalid", "Name a session with session_id, or follow all of them at /api/v1/stream.")
+        raise ApiError("invalid", "Name a session with session_id, or stream all of them from /api/v1/stream.")
     return _answer(call, call.query.session_id)
 
 
@@ -92,9 +92,9 @@ class CompatEventStream(Response):
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": b"", "more_body": True})
         translator = LegacyEventEncoder(self._session_id, self._console.registry)
-        async with feed_of(self._streams, self._principal, translator) as feed:
-            await follow_session(self._streams, feed, self._session_id, self._after)
-            gone = asyncio.create_task(_gone(receive))
+        async with open_feed(self._streams, self._principal, translator) as feed:
+            await subscribe_session(self._streams, feed, self._session_id, self._after)
+            gone = asyncio.create_task(_wait_disconnect(receive))
             ended = asyncio.create_task(feed.client.ended.wait())
             writing = asyncio.create_task(self._write(feed, send))
             tasks: set[asyncio.Task[Any]] = {gone, ended, writing}
@@ -110,25 +110,25 @@ class CompatEventStream(Response):
     async def _write(self, feed: CompatFeed, send: Send) -> None:
         runs = self._console.registry.view(self._session_id).status in BUSY
         happening = over = False
-        while told := await feed.take():
-            pieces: list[bytes] = []
+        while batch := await feed.next_batch():
+            chunks: list[bytes] = []
             last = 0
-            for seq, message in told:
+            for seq, message in batch:
                 last = seq or last
                 happening = happening or message is SYNCHRONIZED
-                pieces.append(self._piece(message))
+                chunks.append(self._encode(message))
                 over = bool(self._until) and happening and (not runs or message["type"] == self._until)
                 if over:
                     break
             if last:
-                pieces.append(b"id: %d\n\n" % last)
-            body = b"".join(pieces)
+                chunks.append(b"id: %d\n\n" % last)
+            body = b"".join(chunks)
             if body:
                 await send({"type": "http.response.body", "body": body, "more_body": True})
             if over:
                 return
 
-    def _piece(self, message: Message) -> bytes:
+    def _encode(self, message: Message) -> bytes:
         if message is HEARTBEAT:
             return KEEPALIVE
         if message is SYNCHRONIZED or (self._types and message["type"] not in self._types):
@@ -136,6 +136,6 @@ class CompatEventStream(Response):
         return b"data: %b\n\n" % to_json(message)
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

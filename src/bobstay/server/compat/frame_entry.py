@@ -1,4 +1,4 @@
-"""Frames of our streams, read again: the compatibility routes say the same in other words."""
+"""Decodes frames of the streams for translation by the compatibility routes."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from bobstay.model.event import Durable, Raw
 from bobstay.server.streams.stream_frames import Transition
 
 Message = dict[str, Any]
-"""What goes to a client of a compatibility route."""
+"""A message to a client of a compatibility route."""
 
 
 class FrameEntry(Struct, frozen=True):
-    """A frame. With a `seq` it is of a stored event, without one it is transient."""
+    """A frame: of a stored event if it has a `seq`, else transient."""
 
     type: str
     data: msgspec.Raw
@@ -34,7 +34,7 @@ class FrameEntry(Struct, frozen=True):
             return Raw(msgspec.json.decode(self.data, type=dict[str, Any]))
 
     @property
-    def words(self) -> Message:
+    def payload(self) -> Message:
         """The data of a transient frame."""
         return msgspec.json.decode(self.data, type=dict[str, Any])
 
@@ -43,5 +43,5 @@ _entry = msgspec.json.Decoder(FrameEntry)
 _event: "msgspec.json.Decoder[Durable]" = msgspec.json.Decoder(Durable)
 
 
-def read(frame: bytes) -> FrameEntry:
+def decode_frame(frame: bytes) -> FrameEntry:
     return _entry.decode(frame)

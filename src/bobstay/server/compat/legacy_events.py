@@ -1,4 +1,4 @@
-"""A session's events by the names of the first two consoles: what their pages switch on, in their spelling.
+"""Encodes a session's events under the names of the first two consoles.
 
 From the first come `system`, `assistant`, `user`, `result`, `status_change` and `token_*`; from the second `text`,
 `tool_use`, `tool_result`, `tool_output`, `tool_timeout`, `task_update`, `status`, `permission_request`, `mode_changed`,
@@ -10,76 +10,85 @@ from typing import Any
 import msgspec
 
 from bobstay.model.api_shape import block_json, reply_content
+from bobstay.model.background_events import BackgroundEvent
 from bobstay.model.event import (
+    Advised,
     BlockDone,
     Durable,
+    HookRan,
+    InputDropped,
+    InputQueued,
     InteractionClosed,
     InteractionOpened,
     MessageDone,
     ModeChanged,
+    ModelChanged,
     Noted,
+    PermissionsChanged,
     Prompted,
+    Pruned,
     Raw,
     RunDone,
     Task,
     TasksReplaced,
     ToolDone,
+    ToolStarted,
     TurnStarted,
 )
 from bobstay.model.message import ToolCall, Usage
-from bobstay.model.session_events import WorkerExited
+from bobstay.model.session_events import SessionEvent, WorkerExited, WorkerStarted
 from bobstay.server.api.health_routes import CRITICAL_TEXT, WARNING_TEXT
 from bobstay.server.compat.compat_shapes import TokenUsage
 from bobstay.server.compat.frame_entry import FrameEntry, Message
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import input_hash
-from bobstay.wire.result_frame import VERDICTS, failure_text
+from bobstay.wire.result_frame import RESULT_ROWS, failure_text
 
 _TEXTS = {"warning": WARNING_TEXT, "critical": CRITICAL_TEXT}
 
 
 class LegacyEventEncoder:
-    """One for a connection and session. Feed it every frame from the first on; what it returns is in order."""
+    """One per connection and session. It must get every frame from the first on; its output is in order."""
 
     def __init__(self, session_id: str, registry: SessionRegistry) -> None:
         self._id = session_id
         self._registry = registry
         self._last = Usage()
-        """Of the newest answer in the main talk (S000-32)."""
+        """Usage of the last answer in the main conversation."""
         self._turn = Usage()
         self._cost = 0.0
         self._open: set[str] = set()
-        self._held: list[Message] = []
-        """Lists of tasks that a call has just made: its result is told first (S002-1)."""
+        self._held_tasks: list[Message] = []
+        """Task updates of a running tool call, held back until its result is sent."""
 
     def messages(self, entry: FrameEntry) -> list[Message]:
-        """What a frame is to a client."""
+        """The messages for a frame."""
         if not entry.seq:
             return self._transient(entry)
         event = entry.event
-        told = self._told(event, entry)
+        messages = self._encode(event, entry)
         if entry.status is not None:
-            told.append(self._status_change(entry))
+            messages.append(self._status_change(entry))
         if isinstance(event, RunDone) and not entry.parent_call:
-            told.append({"type": "done", "sessionId": self._id})
-        return told
+            messages.append({"type": "done", "sessionId": self._id})
+        return messages
 
-    def _told(self, event: Durable, entry: FrameEntry) -> list[Message]:  # noqa: PLR0911 - one row a kind of event
+    def _encode(self, event: Durable, entry: FrameEntry) -> list[Message]:  # noqa: PLR0911 - one row a kind of event
         match event:
             case TurnStarted(model=model, mode=mode):
-                return self._began(model, mode)
+                return self._turn_started(model, mode)
             case Prompted(origin="human", blocks=blocks):
-                return [self._spoken("user", [block_json(block) for block in blocks], event.id)]
+                return [self._role_message("user", [block_json(block) for block in blocks], event.id)]
             case BlockDone():
                 return self._block(event)
             case MessageDone():
-                return self._counted(event, entry)
+                return self._token_usage(event, entry)
             case ToolDone():
-                return self._answered(event)
+                return self._tool_result(event)
             case TasksReplaced(tasks=tasks):
                 return self._tasks(tasks)
             case InteractionOpened():
-                return [self._asked(event)]
+                return [self._permission_request(event)]
             case InteractionClosed(id=id, outcome=outcome, by=by):
                 return [self._status("permission_resolved", id=id, outcome=outcome, by=by)]
             case ModeChanged(mode=mode):
@@ -89,15 +98,29 @@ class LegacyEventEncoder:
             case WorkerExited(error=error) if error:
                 return [self._error(error)]
             case RunDone():
-                return self._ended(event)
+                return self._result(event)
             case Raw(data=data):
                 return [{"type": "raw", "data": data, "sessionId": self._id}]
-            case _:
+            case (
+                SessionEvent()
+                | BackgroundEvent()
+                | Prompted()
+                | InputQueued()
+                | InputDropped()
+                | Pruned()
+                | Advised()
+                | ToolStarted()
+                | ModelChanged()
+                | PermissionsChanged()
+                | HookRan()
+                | WorkerStarted()
+                | WorkerExited()
+            ):
                 return []
 
     # ------------------------------------------------------------ stored
 
-    def _began(self, model: str, mode: str) -> list[Message]:
+    def _turn_started(self, model: str, mode: str) -> list[Message]:
         cwd = self._registry.view(self._id).cwd
         self._turn = Usage()
         return [
@@ -106,18 +129,18 @@ class LegacyEventEncoder:
         ]
 
     def _block(self, event: BlockDone) -> list[Message]:
-        said = self._spoken("assistant", [block_json(event.block)], event.message_id, model=event.model)
-        said["usage"] = TokenUsage.of(event.usage)
+        message = self._role_message("assistant", [block_json(event.block)], event.message_id, model=event.model)
+        message["usage"] = TokenUsage.of(event.usage)
         if not isinstance(event.block, ToolCall):
-            return [said]
+            return [message]
         call = event.block
         self._open.add(call.id)
         return [
-            said,
+            message,
             {"type": "tool_use", "id": call.id, "name": call.name, "input": call.input, "sessionId": self._id},
         ]
 
-    def _counted(self, event: MessageDone, entry: FrameEntry) -> list[Message]:
+    def _token_usage(self, event: MessageDone, entry: FrameEntry) -> list[Message]:
         self._turn += event.usage
         self._cost += event.cost
         if entry.parent_call or event.broken == "lost":
@@ -125,12 +148,12 @@ class LegacyEventEncoder:
         self._last = event.usage
         usage, limit = TokenUsage.of(self._last), self._registry.view(self._id).context_limit
         fields = {"tokenUsage": usage, "contextLimit": limit, "sessionId": self._id}
-        told: list[Message] = [{"type": "token_update", **fields}]
+        messages: list[Message] = [{"type": "token_update", **fields}]
         if entry.threshold in _TEXTS:
-            told.append({"type": f"token_{entry.threshold}", **fields, "message": _TEXTS[entry.threshold]})
-        return told
+            messages.append({"type": f"token_{entry.threshold}", **fields, "message": _TEXTS[entry.threshold]})
+        return messages
 
-    def _answered(self, event: ToolDone) -> list[Message]:
+    def _tool_result(self, event: ToolDone) -> list[Message]:
         reply = event.reply
         result: Message = {
             "type": "tool_result",
@@ -138,23 +161,23 @@ class LegacyEventEncoder:
             "content": reply_content(reply),
             "is_error": reply.is_error,
         }
-        told = [self._spoken("user", [result], reply.call_id), {**result, "sessionId": self._id}]
+        messages = [self._role_message("user", [result], reply.call_id), {**result, "sessionId": self._id}]
         if (limit := _exceeded_limit(event.display)) is not None:
-            seconds = round(max(event.duration_ms, limit) / 1000, 3)  # external engines tell no duration
+            seconds = round(max(event.duration_ms, limit) / 1000, 3)  # external engines report no duration
             timeout = {"type": "tool_timeout", "tool_use_id": reply.call_id, "tool_name": event.name}
-            told.insert(0, {**timeout, "elapsed_seconds": seconds, "sessionId": self._id})
+            messages.insert(0, {**timeout, "elapsed_seconds": seconds, "sessionId": self._id})
         self._open.discard(reply.call_id)
-        return [*told, *self._released()]
+        return [*messages, *self._release_tasks()]
 
     def _tasks(self, tasks: tuple[Task, ...]) -> list[Message]:
-        self._held = [{"type": "task_update", "session_id": self._id, "todos": [_todo(task) for task in tasks]}]
-        return [] if self._open else self._released()
+        self._held_tasks = [{"type": "task_update", "session_id": self._id, "todos": [_todo(task) for task in tasks]}]
+        return [] if self._open else self._release_tasks()
 
-    def _released(self) -> list[Message]:
-        held, self._held = self._held, []
+    def _release_tasks(self) -> list[Message]:
+        held, self._held_tasks = self._held_tasks, []
         return held
 
-    def _asked(self, event: InteractionOpened) -> Message:
+    def _permission_request(self, event: InteractionOpened) -> Message:
         return {
             "type": "permission_request",
             "id": event.id,
@@ -169,13 +192,13 @@ class LegacyEventEncoder:
             "sessionId": self._id,
         }
 
-    def _ended(self, event: RunDone) -> list[Message]:
-        verdict = VERDICTS[event.ending]
-        said: Message = {
+    def _result(self, event: RunDone) -> list[Message]:
+        row = RESULT_ROWS[event.ending]
+        message: Message = {
             "type": "result",
-            "subtype": verdict.subtype,
+            "subtype": row.subtype,
             "sessionId": self._id,
-            "isError": verdict.is_error,
+            "isError": row.is_error,
             "result": event.text,
             "costUsd": self._cost,
             "durationMs": event.duration_ms,
@@ -183,51 +206,55 @@ class LegacyEventEncoder:
             "usage": TokenUsage.of(self._turn),
         }
         self._open.clear()
-        told = [*self._released(), said]
-        if verdict.is_error:
-            said["error"] = failure_text(event)
-            told.append(self._error(failure_text(event)))
-        return told
+        messages = [*self._release_tasks(), message]
+        if row.is_error:
+            message["error"] = failure_text(event)
+            messages.append(self._error(failure_text(event)))
+        return messages
 
     def _status_change(self, entry: FrameEntry) -> Message:
         assert entry.status is not None
-        said: Message = {"type": "status_change", "status": entry.status.now, "sessionId": self._id}
+        message: Message = {"type": "status_change", "status": entry.status.now, "sessionId": self._id}
         if entry.status.error:
-            said["errorMessage"] = entry.status.error
-        said["tokenUsage"] = TokenUsage.of(self._last)
-        return said
+            message["errorMessage"] = entry.status.error
+        message["tokenUsage"] = TokenUsage.of(self._last)
+        return message
 
     # ------------------------------------------------------------ transient
 
     def _transient(self, entry: FrameEntry) -> list[Message]:
         match entry.type:
             case "part.delta":
-                said = msgspec.json.decode(entry.data, type=dict[str, Any])
-                return [self._text(said)] if said.get("kind") == "text" else []
+                message = msgspec.json.decode(entry.data, type=dict[str, Any])
+                return [self._text_delta(message)] if message.get("kind") == "text" else []
             case "tool.output":
-                words = entry.words
-                said = {"tool_use_id": words["call_id"], "offset": words["offset"], "text": words["text"]}
-                return [{"type": "tool_output", **said, "sessionId": self._id}]
+                payload = entry.payload
+                message = {"tool_use_id": payload["call_id"], "offset": payload["offset"], "text": payload["text"]}
+                return [{"type": "tool_output", **message, "sessionId": self._id}]
             case "model.retrying":
-                return [self._status("retrying", **entry.words)]
+                return [self._status("retrying", **entry.payload)]
             case "stream.synchronized":
-                return [self._text(part) for part in entry.words.get("parts", ()) if _has_text(part)]
+                return [self._text_delta(part) for part in entry.payload.get("parts", ()) if _has_text(part)]
             case "error":
-                words = entry.words
-                return [self._error(str(words.get("message", "")), code=words.get("code"))]
+                payload = entry.payload
+                return [self._error(str(payload.get("message", "")), code=payload.get("code"))]
             case _:
                 return []
 
-    def _text(self, part: Message) -> Message:
-        """S002-15: a piece of what is being said; by its offset a client knows where it goes."""
-        said = {name: part[name] for name in ("message_id", "index", "offset", "text")}
-        return {"type": "text", **said, "sessionId": self._id}
+    def _text_delta(self, part: Message) -> Message:
+        """A part of the text that is being written; its offset says where it belongs."""
+        message = {name: part[name] for name in ("message_id", "index", "offset", "text")}
+        return {"type": "text", **message, "sessionId": self._id}
 
     # ------------------------------------------------------------ shapes
 
-    def _spoken(self, role: str, content: list[Message], id: str, model: str = "") -> Message:
-        said: Message = {"type": role, "sessionId": self._id, "message": {"id": id, "role": role, "content": content}}
-        return {**said, "model": model} if model else said
+    def _role_message(self, role: str, content: list[Message], id: str, model: str = "") -> Message:
+        message: Message = {
+            "type": role,
+            "sessionId": self._id,
+            "message": {"id": id, "role": role, "content": content},
+        }
+        return {**message, "model": model} if model else message
 
     def _status(self, subtype: str, **fields: Any) -> Message:
         return {"type": "status", "subtype": subtype, **fields, "sessionId": self._id}
@@ -237,7 +264,7 @@ class LegacyEventEncoder:
 
 
 def _exceeded_limit(display: Any) -> int | None:
-    """The milliseconds after which a command was stopped, or moved to the background; None if it was in time."""
+    """The exceeded timeout, in milliseconds, of a command that was stopped or moved to the background, or None."""
     limit = display.get("timedOutAfterMs") if isinstance(display, dict) else None
     return limit if isinstance(limit, int) else None
 

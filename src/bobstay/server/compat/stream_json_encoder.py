@@ -1,4 +1,4 @@
-"""A session's events as a stream-json engine says them: what hosts of the command line, and the SDK's clients, read."""
+"""Encodes a session's events as stream-json messages, as hosts of the command line and SDK clients read them."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -39,7 +39,7 @@ class _Totals(Struct):
 
 
 class StreamJsonEncoder:
-    """One for a connection. Feed it every frame of a session from the first on."""
+    """One per connection. It must get every frame of a session from the first on."""
 
     def __init__(self, session_id: str, registry: SessionRegistry) -> None:
         self._id = session_id
@@ -50,72 +50,72 @@ class StreamJsonEncoder:
             session_id, self._facts, lambda: self._totals, partial=True, replay=True, entry=lambda: self._entry
         )
         self._message = ""
-        self._begun: set[tuple[str, int]] = set()
-        self.standing = StatusFold()
+        self._open_blocks: set[tuple[str, int]] = set()
+        self.status_fold = StatusFold()
         self.live = False
-        """Whether what is fed happens now, and is not only told again."""
+        """Whether the replay is over and frames are live."""
 
     @property
     def activity(self) -> Activity:
-        """S004-15..19."""
-        if self.standing.asking:
+        """Activity of the agent as of the last frame."""
+        if self.status_fold.asking:
             return "asking"
-        return "active" if self.standing.in_turn else "idle"
+        return "active" if self.status_fold.in_turn else "idle"
 
     def messages(self, entry: FrameEntry) -> list[Message]:
-        """What an engine would have said."""
+        """The stream-json messages for a frame."""
         if entry.seq:
             return self._stored(entry)
         if entry.type == "stream.synchronized":
             self.live = True
-            return self._pieces([event for part in entry.words.get("parts", ()) for event in self._part(part)])
+            return self._encode([event for part in entry.payload.get("parts", ()) for event in self._part(part)])
         if entry.type in ("part.began", "part.delta"):
-            return self._pieces(self._part(entry.words))
+            return self._encode(self._part(entry.payload))
         if entry.type == "part.dropped":
-            self._begun.discard((str(entry.words.get("message_id")), int(entry.words.get("index", 0))))
+            self._open_blocks.discard((str(entry.payload.get("message_id")), int(entry.payload.get("index", 0))))
         if entry.type == "model.retrying":
-            return self._pieces([msgspec.convert(entry.words, Retrying)])
+            return self._encode([msgspec.convert(entry.payload, Retrying)])
         return []
 
     def _stored(self, entry: FrameEntry) -> list[Message]:
         event = entry.event
-        self.standing = self.standing.apply(event)
+        self.status_fold = self.status_fold.apply(event)
         self._entry = entry.id
         if isinstance(event, MessageDone):
             self._totals.add(event)
         if isinstance(event, Raw):
             return [event.data] if isinstance(event.data.get("type"), str) else []
         if isinstance(event, RunDone | TurnStarted):
-            self._begun.clear()
-        told = list(self._encoder.frames(event))
-        for frame in told:
+            self._open_blocks.clear()
+        frames = list(self._encoder.frames(event))
+        for frame in frames:
             if entry.parent_call and "parent_tool_use_id" in frame:
                 frame["parent_tool_use_id"] = entry.parent_call
-        if told and not any(frame.get("uuid") == entry.id for frame in told):
-            told[-1]["uuid"] = entry.id  # by it a client says how far it came (S004-29)
-        return told
+        if frames and not any(frame.get("uuid") == entry.id for frame in frames):
+            frames[-1]["uuid"] = entry.id  # clients use it as a cursor
+        return frames
 
-    def _pieces(self, events: list[Live]) -> list[Message]:
-        made: list[Event] = list(events)
-        return [frame for event in made for frame in self._encoder.frames(event)]
+    def _encode(self, events: list[Live]) -> list[Message]:
+        live: list[Event] = list(events)
+        return [frame for event in live for frame in self._encoder.frames(event)]
 
     def _part(self, part: Message) -> list[Live]:
-        """What the engine saw when this part came: its message and its block may have begun before us."""
+        """The live events for a part, with the beginning of its message and block if they were not sent yet."""
         if "message_id" not in part:
             return []
         message_id, index, kind = str(part["message_id"]), int(part["index"]), str(part["kind"])
-        made: list[Live] = []
+        events: list[Live] = []
         if message_id != self._message:
             self._message = message_id
-            made.append(MessageBegan(message_id, self._view.model, Usage()))
-        if (message_id, index) not in self._begun:
-            self._begun.add((message_id, index))
+            events.append(MessageBegan(message_id, self._view.model, Usage()))
+        if (message_id, index) not in self._open_blocks:
+            self._open_blocks.add((message_id, index))
             what, call_id = str(part.get("name", "")), str(part.get("call_id", ""))
-            made.append(BlockBegan(message_id, index, _BLOCKS.get(kind, "text"), call_id, what))
+            events.append(BlockBegan(message_id, index, _BLOCKS.get(kind, "text"), call_id, what))
         text = part.get("text")
         if isinstance(text, str) and text:
-            made.append(_DELTAS.get(kind, TextDelta)(message_id, index, text))
-        return made
+            events.append(_DELTAS.get(kind, TextDelta)(message_id, index, text))
+        return events
 
     @property
     def _view(self) -> SessionView:
@@ -138,8 +138,8 @@ _DELTAS: dict[str, Callable[[str, int, str], Live]] = {
 }
 
 
-def exited(entry: FrameEntry) -> WorkerExited | None:
-    """The end of a session's agent, if this is what the frame tells. One put to sleep has not ended for anybody."""
+def agent_exit(entry: FrameEntry) -> WorkerExited | None:
+    """The exit of a session's agent, if the frame is one. An idle agent that was stopped does not count."""
     if entry.type != "worker.exited":
         return None
     event = entry.event

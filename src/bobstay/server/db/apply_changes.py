@@ -1,7 +1,7 @@
-"""Puts what entries change into the tables, within one transaction that the caller holds.
+"""Applies row changes to the tables, within a transaction of the caller.
 
-Each statement is a put that goes well with what is there: a column either keeps its first value, or takes the last one
-that is not null, or adds up. So it does not matter how entries are cut into batches.
+Each statement is an upsert: a column keeps its first value, takes the last value that is not null, or is summed. The
+result therefore does not depend on how entries are split into batches.
 """
 
 import logging
@@ -18,39 +18,39 @@ from bobstay.server.db.projected_tables import (
     artifacts,
     documents,
     interactions,
+    inventory_table,
     messages,
     parts,
     sessions,
-    surroundings,
     tasks,
     tool_calls,
     usage,
 )
 from bobstay.server.db.projection import CALL, INTERACTION, project
 from bobstay.server.db.row_changes import LogEntry, Row, RowChanges
-from bobstay.server.db.session_row import finished, title_document
+from bobstay.server.db.session_row import complete_row, title_document
 
 log = logging.getLogger(__name__)
-_FIRST = {"interactions": frozenset(INTERACTION), "messages": frozenset({"seq", "at", "kind", "origin"})}
+_KEEP_FIRST = {"interactions": frozenset(INTERACTION), "messages": frozenset({"seq", "at", "kind", "origin"})}
 """Columns that keep their first value: an outcome is immutable, and a message does not move."""
-_LAST_KNOWN = {
+_KEEP_LAST_KNOWN = {
     "tool_calls": frozenset(CALL),
     "messages": frozenset({"model", "stop", "usage", "cost", "data"}),
     "sessions": frozenset({"turn_seq", "over_seq"}),
 }
-_ADDED = {"tool_calls": frozenset({"rev"})}
-_CALL_ONCE = frozenset({"called_seq", "called_at"})
-"""A call that is told of again stays where it was in the transcript (S002-13)."""
+_SUMMED = {"tool_calls": frozenset({"rev"})}
+_CALL_KEEP_FIRST = frozenset({"called_seq", "called_at"})
+"""A call that is reported twice keeps its position in the transcript."""
 
 
-def projected(entries: Iterable[LogEntry]) -> RowChanges:
-    """All that `entries` change, in order."""
+def collect_changes(entries: Iterable[LogEntry]) -> RowChanges:
+    """The row changes of all `entries`, in order."""
     into = RowChanges()
     for entry in entries:
         project(entry, into)
     for session_id, row in into.sessions.items():
         into.documents.append(title_document(session_id, row))
-        into.sessions[session_id] = finished(session_id, row)
+        into.sessions[session_id] = complete_row(session_id, row)
     return into
 
 
@@ -61,23 +61,23 @@ def apply(connection: Connection, changes: RowChanges) -> None:
     _put(connection, interactions, changes.interactions)
     _put(connection, usage, changes.usage)
     _put(connection, artifacts, changes.artifacts)
-    _put(connection, surroundings, changes.surroundings)
+    _put(connection, inventory_table, changes.inventories)
     _put(connection, documents, changes.documents, ("session_id", "kind", "ref"))
     _replace_tasks(connection, changes.tasks)
     _put(connection, sessions, list(changes.sessions.values()))
 
 
-def forget(connection: Connection, session_id: str) -> None:
-    """Remove all that was made from the log of one session."""
+def delete_session(connection: Connection, session_id: str) -> None:
+    """Delete all rows projected from the log of one session."""
     for table in PROJECTIONS:
         owner = table.c.id if table is sessions else table.c.session_id
         connection.execute(delete(table).where(owner == session_id))
     connection.execute(delete(tasks).where(tasks.c.session_id == session_id, tasks.c.source == "sdk"))
 
 
-def empty(connection: Connection) -> None:
-    """Remove all that was made from logs, and nothing else."""
-    fulltext_dialects.empty(connection)
+def clear_projections(connection: Connection) -> None:
+    """Delete all projected rows, and nothing else."""
+    fulltext_dialects.delete_documents(connection)
     for table in PROJECTIONS:
         if table is not documents:
             connection.execute(delete(table))
@@ -85,12 +85,12 @@ def empty(connection: Connection) -> None:
 
 
 def upsert(dialect: str, table: Table, key: Sequence[str] = ()) -> Insert:
-    """A statement that puts a row into `table`, over the one of the same key if there is one."""
+    """An insert into `table` that updates the row with the same key, if there is one."""
     make = postgres_insert if dialect == "postgresql" else sqlite_insert
     statement = make(table)
     keys = list(key) or [column.name for column in table.primary_key]
     changed: dict[str, Any] = {
-        column.name: _merged(table, column.name, statement.excluded[column.name])
+        column.name: _merge(table, column.name, statement.excluded[column.name])
         for column in table.c
         if column.name not in keys and not column.primary_key
     }
@@ -102,25 +102,25 @@ def _put(connection: Connection, table: Table, rows: list[Row], key: Sequence[st
         connection.execute(upsert(connection.dialect.name, table, key), rows)
 
 
-def _merged(table: Table, name: str, new: ColumnElement[Any]) -> ColumnElement[Any]:
+def _merge(table: Table, name: str, new: ColumnElement[Any]) -> ColumnElement[Any]:
     old = table.c[name]
-    if name in _ADDED.get(table.name, ()):
+    if name in _SUMMED.get(table.name, ()):
         return old + new
-    if name in _FIRST.get(table.name, ()) or (table is tool_calls and name in _CALL_ONCE):
+    if name in _KEEP_FIRST.get(table.name, ()) or (table is tool_calls and name in _CALL_KEEP_FIRST):
         return func.coalesce(old, new)
-    if name in _LAST_KNOWN.get(table.name, ()):
+    if name in _KEEP_LAST_KNOWN.get(table.name, ()):
         return func.coalesce(new, old)
     return new
 
 
 def _replace_tasks(connection: Connection, lists: dict[str, list[Row]]) -> None:
-    """S002-7: the agents' lists are replaced whole; rows of people are never touched."""
+    """Agents' task lists are replaced as a whole; tasks of people are never touched."""
     if not lists:
         return
-    gone = delete(tasks).where(tasks.c.session_id == bindparam("of"), tasks.c.source == text("'sdk'"))
-    connection.execute(gone, [{"of": session_id} for session_id in lists])
+    old_tasks = delete(tasks).where(tasks.c.session_id == bindparam("of"), tasks.c.source == text("'sdk'"))
+    connection.execute(old_tasks, [{"of": session_id} for session_id in lists])
     rows = [row for todos in lists.values() for row in todos]
     if rows:
         connection.execute(insert(tasks), rows)
     for session_id, todos in lists.items():
-        log.debug("session %s: its tasks in the tables are replaced by %d", session_id, len(todos))
+        log.debug("session %s: replaced its tasks by %d", session_id, len(todos))

@@ -1,4 +1,4 @@
-"""Reads the audit trail, newest first."""
+"""Reads the audit log, newest entries first."""
 
 from typing import Any
 
@@ -28,10 +28,10 @@ class AuditPage(Struct, frozen=True):
     """Cursor of the next, older page; none if this was the last."""
 
 
-async def trail(
+async def read_audit_log(
     database: Database, before: int | None = None, limit: int = 100, *, who: str = "", what: str = "", session: str = ""
 ) -> AuditPage:
-    """A page of it, of one person, one kind of deed or one session where these are named."""
+    """A page of the audit log, optionally of one principal (`who`), one action (`what`) or one session."""
     limit = max(1, min(limit, MOST_ENTRIES))
     query = select(audit).order_by(audit.c.id.desc()).limit(limit)
     if before is not None:
@@ -39,7 +39,7 @@ async def trail(
     for column, wanted in ((audit.c.who, who), (audit.c.what, what), (audit.c.session_id, session)):
         if wanted:
             query = query.where(column == wanted.replace("\0", ""))
-    async with database.reading() as connection:
+    async with database.read_transaction() as connection:
         rows = (await connection.execute(query)).mappings().all()
     entries = tuple(AuditEntry(**{**row, "detail": msgspec.json.decode(row["detail"])}) for row in rows)
     return AuditPage(entries, entries[-1].id if len(entries) == limit else None)

@@ -1,4 +1,4 @@
-"""The audit trail: who did what, when, to which session. Written soon, in order, and never changed afterwards."""
+"""Audit log writer: records who did what to which session, asynchronously, in order, append-only."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import insert
 
 from bobstay.server.db.database_engines import Engines
-from bobstay.server.db.database_errors import DatabaseProblem, translated
+from bobstay.server.db.database_errors import DatabaseProblem, translate_errors
 from bobstay.server.db.own_tables import audit
 from bobstay.server.db.storable_values import as_json, clean
 
@@ -21,7 +21,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 15.0
 
 
 class AuditWriter:
-    """`record` never waits. While the database is away entries do; too many of them go to the log of the program."""
+    """`record` never blocks. While the database is unavailable entries are queued; excess ones go to the server log."""
 
     def __init__(self, engines: Engines) -> None:
         self._engines = engines
@@ -33,10 +33,10 @@ class AuditWriter:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._run(), name="audit trail")
+        self._task = asyncio.create_task(self._run(), name="audit log")
 
     def record(self, who: str, what: str, detail: dict[str, Any] | None = None, session: str = "") -> None:
-        """Write an entry, soon. `detail` must hold no secret."""
+        """Queue an entry to be written soon. `detail` must not contain secrets."""
         text = as_json(detail or {})
         if len(text) > LONGEST_DETAIL:
             text = as_json({"cut": text[:LONGEST_DETAIL]})
@@ -44,21 +44,21 @@ class AuditWriter:
         self._waiting.append({**row, "detail": text})
         if len(self._waiting) > MOST_WAITING:
             lost = self._waiting.popleft()
-            log.error("not in the audit trail, for the database is away: %s", as_json(lost))
+            log.error("not in the audit log, because the database is unavailable: %s", as_json(lost))
         self._empty.clear()
         self._wake.set()
 
-    async def written(self) -> None:
-        """Wait until all that was recorded is in the table."""
+    async def wait_until_written(self) -> None:
+        """Wait until all recorded entries are in the table."""
         await self._empty.wait()
 
-    async def close(self, patience: float = 3.0) -> None:
-        """Write what waits; what cannot be written goes to the program's log, so that it is somewhere."""
+    async def close(self, seconds: float = 3.0) -> None:
+        """Write queued entries; those that cannot be written go to the server log instead."""
         try:
-            await asyncio.wait_for(self._empty.wait(), patience)
+            await asyncio.wait_for(self._empty.wait(), seconds)
         except TimeoutError:
             for row in self._waiting:
-                log.warning("not in the audit trail, for the database is away: %s", as_json(row))
+                log.warning("not in the audit log, because the database is unavailable: %s", as_json(row))
         self._closed = True
         while self._task is not None and not self._task.done():
             self._task.cancel()
@@ -73,11 +73,11 @@ class AuditWriter:
             while self._waiting and not self._closed:
                 rows = list(self._waiting)[:500]
                 try:
-                    with translated():
+                    with translate_errors():
                         async with self._engines.own.begin() as connection:
                             await connection.execute(insert(audit), rows)
-                except DatabaseProblem as found:
-                    log.warning("the audit trail must wait: %s", found)
+                except DatabaseProblem as problem:
+                    log.warning("the audit log cannot be written yet: %s", problem)
                     await asyncio.sleep(pause)
                     pause = min(pause * 2, LONGEST_PAUSE)
                     continue

@@ -1,4 +1,4 @@
-"""Takes up a log where the tables stopped, or from its beginning where they do not fit it any more."""
+"""Catch-up: reads a log from where the tables stopped, or from its beginning if they no longer match it."""
 
 import asyncio
 
@@ -6,32 +6,32 @@ from msgspec import Struct
 from sqlalchemy import select
 
 from bobstay.server.db.database_engines import Engines
-from bobstay.server.db.database_errors import translated
-from bobstay.server.db.log_tail import LogFile, place_after
+from bobstay.server.db.database_errors import translate_errors
+from bobstay.server.db.log_tail import LogFile, offset_after
 from bobstay.server.db.projected_tables import sessions
 from bobstay.server.db.session_row import read_view
 from bobstay.server.sessions.session_view import SessionView
 
 
 class LogSource(Struct, frozen=True):
-    """Where a session's log is, and whether that is the archive."""
+    """The path of a session's log, and whether it is in the archive."""
 
     path: str
     stored: bool = False
 
 
 class CatchUpReading(Struct):
-    """A log that is being read again."""
+    """A log that is being read to catch up."""
 
     file: LogFile
     view: SessionView
     stored: bool
-    anew: bool
-    """The rows there are must go first."""
+    rebuild: bool
+    """The existing rows must be deleted first."""
 
 
 def fold_rest(reading: CatchUpReading) -> SessionView:
-    """The view after all that is left to read.
+    """The view after the rest of the log.
 
     Raises:
         OSError
@@ -47,29 +47,29 @@ def fold_rest(reading: CatchUpReading) -> SessionView:
         reading.file.close()
 
 
-async def reach(engines: Engines) -> dict[str, int]:
-    """How far each session is in the tables.
+async def indexed_sequences(engines: Engines) -> dict[str, int]:
+    """The last indexed sequence number of each session.
 
     Raises:
-        DatabaseProblem: they cannot be asked.
+        DatabaseProblem: the tables cannot be read.
     """
-    with translated():
+    with translate_errors():
         async with engines.read.connect() as connection:
             rows = await connection.execute(select(sessions.c.id, sessions.c.seq))
             return {row.id: row.seq for row in rows}
 
 
-async def begin(engines: Engines, session_id: str, source: LogSource) -> CatchUpReading:
+async def begin_catch_up(engines: Engines, session_id: str, source: LogSource) -> CatchUpReading:
     """Raises:
-    DatabaseProblem: how far the tables are cannot be asked.
+    DatabaseProblem: the tables cannot be read.
     """
     query = select(sessions.c.seq, sessions.c.entry, sessions.c.view).where(sessions.c.id == session_id)
-    with translated():
+    with translate_errors():
         async with engines.read.connect() as connection:
             row = (await connection.execute(query)).one_or_none()
     if row is not None and not source.stored:
         view = read_view(row.view)
-        place = await asyncio.to_thread(place_after, source.path, row.seq, row.entry)
-        if view is not None and place is not None:
-            return CatchUpReading(LogFile(source.path, place, row.seq), view, stored=False, anew=False)
-    return CatchUpReading(LogFile(source.path), SessionView(session_id), source.stored, anew=row is not None)
+        offset = await asyncio.to_thread(offset_after, source.path, row.seq, row.entry)
+        if view is not None and offset is not None:
+            return CatchUpReading(LogFile(source.path, offset, row.seq), view, stored=False, rebuild=False)
+    return CatchUpReading(LogFile(source.path), SessionView(session_id), source.stored, rebuild=row is not None)

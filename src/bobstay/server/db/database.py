@@ -1,4 +1,4 @@
-"""The tables: what is made from the logs, and what is nobody's projection. One writer, in batches."""
+"""The database: projections of the logs, written by one writer in batches, and tables with data of their own."""
 
 import asyncio
 import logging
@@ -15,12 +15,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from bobstay.model.event import Envelope
 from bobstay.server.db import apply_changes
 from bobstay.server.db.audit_writer import AuditWriter
-from bobstay.server.db.catch_up import CatchUpReading, LogSource, begin, fold_rest, reach
+from bobstay.server.db.catch_up import CatchUpReading, LogSource, begin_catch_up, fold_rest, indexed_sequences
 from bobstay.server.db.database_claim import DatabaseClaim, check_home
 from bobstay.server.db.database_engines import Engines, connect, resolve, truncate_wal
-from bobstay.server.db.database_errors import DatabaseProblem, translated
+from bobstay.server.db.database_errors import DatabaseProblem, translate_errors
 from bobstay.server.db.log_archive import Archive
-from bobstay.server.db.log_tail import LogFile, place_after
+from bobstay.server.db.log_tail import LogFile, offset_after
 from bobstay.server.db.migration import migrate
 from bobstay.server.db.own_tables import settings
 from bobstay.server.db.projected_tables import sessions
@@ -36,25 +36,25 @@ DRAIN_SECONDS = 10.0
 
 
 class Health(Struct, frozen=True):
-    """How the index fares; for the health check, the metrics and `bobstay doctor`."""
+    """State of the database, for the health check, the metrics and `bobstay doctor`."""
 
     ok: bool
     database: str
     waiting: int
-    """Entries on their way into the tables."""
+    """Entries queued to be written."""
     behind: int
-    """Sessions whose logs must be read again."""
+    """Sessions whose logs must be read to catch up."""
     skipped: int
     problem: str = ""
 
 
 class Counts(Struct, frozen=True):
-    """What a catch-up or a rebuild did."""
+    """Counters of a catch-up or a rebuild."""
 
     sessions: int
-    """Logs there are."""
+    """All logs."""
     read: int
-    """Logs of which something had to be read."""
+    """Logs that had entries to read."""
     entries: int
     removed: int = 0
     """Sessions whose logs are gone."""
@@ -62,7 +62,7 @@ class Counts(Struct, frozen=True):
 
 
 class Database:
-    """Made by `open`. Reading and writing what is nobody's projection is left to the modules beside this one."""
+    """Created by `open`. Other modules of this package read the tables and write those that are not projections."""
 
     def __init__(self, engines: Engines, claim: DatabaseClaim, state_dir: str, store: LogStore | None) -> None:
         self.engines = engines
@@ -78,16 +78,16 @@ class Database:
     async def open(cls, url: str, state_dir: str, store: LogStore | None = None, *, adopt: bool = False) -> "Database":
         """Open the database at `url` (SQLite in `state_dir` if empty) and bring its schema up to date.
 
-        `store` is where sessions' logs are; without it, what could not be written cannot be read again.
+        `store` holds the sessions' logs; without it, entries that could not be written cannot be recovered.
         `adopt`: use a database that was filled from the sessions of another home.
 
         Raises:
-            DatabaseProblem: it cannot be used. The text says why and what to do.
+            DatabaseProblem: the database cannot be used. The message says why and what to do.
         """
         engines = connect(resolve(url, state_dir))
         claim = None
         try:
-            claim = await DatabaseClaim.take(engines, state_dir)
+            claim = await DatabaseClaim.acquire(engines, state_dir)
             await migrate(engines)
             await check_home(engines, state_dir, adopt=adopt)
             database = cls(engines, claim, state_dir, store)
@@ -100,55 +100,55 @@ class Database:
         return database
 
     def put(self, session_id: str, envelope: Envelope, view: SessionView) -> None:
-        """Take note of an entry of a log, soon. See `ports.Index`."""
+        """Queue an entry of a log to be projected. See `server_ports.Index`."""
         self.writer.put(session_id, envelope, view)
 
-    async def wipe(self) -> None:
-        """Empty SQLite's write-ahead log, so that what was just deleted is not left there."""
+    async def truncate_wal(self) -> None:
+        """Empty SQLite's write-ahead log, so that deleted rows do not remain there."""
         if file := self.engines.file:
             await asyncio.to_thread(truncate_wal, file)
 
-    def look_again(self, session_id: str) -> None:
-        """Somebody else wrote to this log: take in what is new."""
-        self.writer.fall_behind(session_id)
+    def refresh(self, session_id: str) -> None:
+        """Read new entries of a log that another process wrote to."""
+        self.writer.mark_behind(session_id)
 
-    async def flushed(self, session_id: str, seq: int, patience: float = 5.0) -> bool:
-        """Wait until the tables have the entry `seq` of a session; tells whether they do."""
-        return await self.writer.flushed(session_id, seq, patience)
+    async def wait_until_indexed(self, session_id: str, seq: int, seconds: float = 5.0) -> bool:
+        """Wait until entry `seq` of a session is in the tables; returns whether it is."""
+        return await self.writer.wait_until_indexed(session_id, seq, seconds)
 
     async def forget(self, session_id: str) -> None:
-        """Remove all that was made from the log of a session that was deleted."""
+        """Delete all rows projected from the log of a deleted session."""
         await self.writer.remove(session_id)
 
-    def packed_log(self, session_id: str) -> str:
-        """Where its log is in the archive; empty if it was not packed away."""
+    def archived_log_path(self, session_id: str) -> str:
+        """The path of a session's log in the archive; empty if it is not archived."""
         path = self.archive.path(session_id)
         return path if os.path.isfile(path) else ""
 
     async def unpack(self, session_id: str, by: str) -> None:
-        """Bring a log back from the archive.
+        """Restore a log from the archive.
 
         Raises:
             SessionMissing, SessionExists, LogError
         """
         assert self._store is not None
-        await asyncio.to_thread(self.archive.bring_back, session_id, self._store.path(session_id))
+        await asyncio.to_thread(self.archive.restore, session_id, self._store.path(session_id))
         await self.mark_stored(session_id, stored=False)
         self.audit.record(by, "session.restored", {}, session_id)
-        self.look_again(session_id)
+        self.refresh(session_id)
 
     async def mark_stored(self, session_id: str, *, stored: bool) -> None:
-        async with self.owning() as connection:
+        async with self.write_transaction() as connection:
             change = update(sessions).where(sessions.c.id == session_id)
             await connection.execute(change.values(stored=stored, log_size=None))
 
     async def catch_up(self, store: LogStore) -> Counts:
-        """Take in what the logs have and the tables have not; of logs that did not change nothing is read.
+        """Project the entries that are not in the tables yet; logs that did not change are not read.
 
         Raises:
             DatabaseProblem: the tables cannot be written.
         """
-        self._know(store)
+        self._set_store(store)
         if self._stale:
             return await self.rebuild(store)
         found, known = await self._logs(), await self._rows()
@@ -159,18 +159,18 @@ class Database:
         return await self._read(len(found), changed, len(gone))
 
     async def rebuild(self, store: LogStore) -> Counts:
-        """Drop everything that is made from logs and make it anew. What is nobody's projection stays."""
-        self._know(store)
-        await self.writer.exclusively(apply_changes.empty)
-        self.writer.start_over()
+        """Delete all projections and rebuild them from the logs. Other tables are kept."""
+        self._set_store(store)
+        await self.writer.run_exclusively(apply_changes.clear_projections)
+        self.writer.reset()
         found = await self._logs()
         counts = await self._read(len(found), list(found), 0)
-        await self._note_version()
+        await self._save_version()
         return counts
 
     async def known_views(self, store: LogStore) -> tuple[dict[str, SessionView], list[str]]:
-        """Sessions that are in the tables as their logs are now, and the ids of all others there are."""
-        self._know(store)
+        """Views of the sessions whose rows are up to date, and the ids of all other sessions."""
+        self._set_store(store)
         found, rows = await self._logs(), {} if self._stale else await self._rows()
         views: dict[str, SessionView] = {}
         for session_id, (source, size) in found.items():
@@ -181,7 +181,7 @@ class Database:
         return views, [session_id for session_id in found if session_id not in views]
 
     async def current_view(self, session_id: str) -> SessionView | None:
-        """A session as its log is now: what the tables know, and what came after. None if there is no log.
+        """The view of a session as of its log: the stored view with newer entries applied. None if there is no log.
 
         Raises:
             OSError, DatabaseProblem
@@ -190,28 +190,28 @@ class Database:
         if source is None:
             return None
         if self._stale:
-            reading = CatchUpReading(LogFile(source.path), SessionView(session_id), source.stored, anew=True)
+            reading = CatchUpReading(LogFile(source.path), SessionView(session_id), source.stored, rebuild=True)
         else:
-            reading = await begin(self.engines, session_id, source)
+            reading = await begin_catch_up(self.engines, session_id, source)
         return replace(await asyncio.to_thread(fold_rest, reading), stored=source.stored)
 
     @asynccontextmanager
-    async def reading(self) -> AsyncGenerator[AsyncConnection]:
-        """A connection to read with. Errors come out as `DatabaseProblem`."""
-        with translated():
+    async def read_transaction(self) -> AsyncGenerator[AsyncConnection]:
+        """A connection to read with. Errors are raised as `DatabaseProblem`."""
+        with translate_errors():
             async with self.engines.read.connect() as connection:
                 yield connection
 
     @asynccontextmanager
-    async def owning(self) -> AsyncGenerator[AsyncConnection]:
-        """A transaction on the tables that are nobody's projection."""
-        with translated():
+    async def write_transaction(self) -> AsyncGenerator[AsyncConnection]:
+        """A transaction on the tables that are not projections."""
+        with translate_errors():
             async with self.engines.own.begin() as connection:
                 yield connection
 
     @property
     def engine(self) -> AsyncEngine:
-        """For packages that have tables of their own."""
+        """The engine for packages that have tables of their own."""
         return self.engines.own
 
     def health(self) -> Health:
@@ -220,47 +220,47 @@ class Database:
         problem = str(writer.problem) if writer.problem is not None else ""
         return Health(not problem, where, *writer.waiting, writer.skipped, problem)
 
-    async def close(self, patience: float = DRAIN_SECONDS) -> None:
-        """Write what waits, then let go; twice does nothing. What a database away did not get is read next time."""
+    async def close(self, seconds: float = DRAIN_SECONDS) -> None:
+        """Write queued entries and release the database; idempotent. Unwritten entries are read next time."""
         if self._closed:
             return
         self._closed = True
-        await self.writer.close(patience)
+        await self.writer.close(seconds)
         try:
-            await self.audit.close(min(patience, 3.0))
-            await self._note_sizes()
-        except DatabaseProblem as found:
-            log.warning("the index was left as it was: %s", found)
+            await self.audit.close(min(seconds, 3.0))
+            await self._save_log_sizes()
+        except DatabaseProblem as problem:
+            log.warning("the sizes of the logs could not be saved: %s", problem)
         try:
             await self._claim.release()
         except DatabaseProblem:
-            log.debug("the database was gone before it was let go")
+            log.debug("the database was gone before its claim was released")
         await self.engines.dispose()
 
     # ------------------------------------------------------------ inside
 
     async def _load(self) -> None:
-        indexed = await reach(self.engines)
-        async with self.reading() as connection:
+        indexed = await indexed_sequences(self.engines)
+        async with self.read_transaction() as connection:
             version = await connection.scalar(select(settings.c.value).where(settings.c.name == "index.version"))
         self._stale = bool(indexed) and version != str(VERSION)
         if not indexed and version != str(VERSION):
-            await self._note_version()
+            await self._save_version()
         self.writer.start(indexed)
         self.audit.start()
 
-    async def _note_version(self) -> None:
+    async def _save_version(self) -> None:
         row: dict[str, Any] = {"name": "index.version", "value": str(VERSION), "updated_at": 0.0, "by": ""}
-        async with self.owning() as connection:
+        async with self.write_transaction() as connection:
             await connection.execute(apply_changes.upsert(self.engines.dialect, settings), [row])
         self._stale = False
 
     async def _rows(self) -> dict[str, Any]:
         query = select(sessions.c.id, sessions.c.log_size, sessions.c.stored, sessions.c.view)
-        async with self.reading() as connection:
+        async with self.read_transaction() as connection:
             return {row.id: row for row in await connection.execute(query)}
 
-    def _know(self, store: LogStore) -> None:
+    def _set_store(self, store: LogStore) -> None:
         self._store = store
         self.writer.source = self._source
 
@@ -268,7 +268,7 @@ class Database:
         before = {session_id: self.writer.indexed.get(session_id, 0) for session_id in changed}
         skipped = self.writer.skipped
         for session_id in changed:
-            self.writer.fall_behind(session_id)
+            self.writer.mark_behind(session_id)
         await self.writer.idle()
         indexed = self.writer.indexed
         entries = sum(max(0, indexed.get(session_id, 0) - seq) for session_id, seq in before.items())
@@ -276,7 +276,7 @@ class Database:
         return Counts(logs, read, entries, removed, self.writer.skipped - skipped)
 
     async def _logs(self) -> dict[str, tuple[LogSource, int]]:
-        """Where each session's log is, and its size."""
+        """The source and the size of each session's log."""
         found = {name: (LogSource(path, stored=True), 0) for name, path in self.archive.all().items()}
         directory = self._store.directory if self._store is not None else ""
         try:
@@ -295,27 +295,27 @@ class Database:
         path = os.path.join(self._store.directory, session_id + SUFFIX) if self._store is not None else ""
         if path and os.path.isfile(path):
             return LogSource(path)
-        kept = self.archive.path(session_id)
-        return LogSource(kept, stored=True) if os.path.isfile(kept) else None
+        archived = self.archive.path(session_id)
+        return LogSource(archived, stored=True) if os.path.isfile(archived) else None
 
-    async def _note_sizes(self) -> None:
-        """Note how much of each log is in the tables, so that the next start need not look into it."""
+    async def _save_log_sizes(self) -> None:
+        """Save how much of each log is in the tables, so that the next start need not open it."""
         if self.writer.problem is not None or self._store is None:
             return
-        async with self.reading() as connection:
+        async with self.read_transaction() as connection:
             rows = await connection.execute(select(sessions.c.id, sessions.c.seq, sessions.c.entry))
             ends = {row.id: (row.seq, row.entry) for row in rows if row.id in self.writer.touched}
-        noted: list[dict[str, Any]] = []
+        sizes: list[dict[str, Any]] = []
         for session_id, (seq, entry) in ends.items():
             source = self._source(session_id)
             if source is not None and not source.stored:
-                noted.append({"of": session_id, "size": place_after(source.path, seq, entry)})
-        if noted:
+                sizes.append({"of": session_id, "size": offset_after(source.path, seq, entry)})
+        if sizes:
             change = update(sessions).where(sessions.c.id == bindparam("of")).values(log_size=bindparam("size"))
-            async with self.owning() as connection:
-                await connection.execute(change, noted)
+            async with self.write_transaction() as connection:
+                await connection.execute(change, sizes)
 
 
 def _is_current(row: Any, source: LogSource, size: int) -> bool:
-    """Whether the tables have all of a log. Packed logs do not grow."""
+    """Whether the tables have all of a log. Archived logs do not grow."""
     return row is not None and row.stored == source.stored and (source.stored or row.log_size == size)

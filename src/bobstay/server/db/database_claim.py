@@ -1,4 +1,4 @@
-"""Exclusive use of an index: one process writes it, and one home of sessions fills it."""
+"""Exclusive access to a database: one process writes it, and one home of sessions fills it."""
 
 import fcntl
 import os
@@ -10,18 +10,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from bobstay.model.ids import new_id
 from bobstay.server.db.apply_changes import upsert
 from bobstay.server.db.database_engines import Engines
-from bobstay.server.db.database_errors import DatabaseProblem, translated
+from bobstay.server.db.database_errors import DatabaseProblem, translate_errors
 from bobstay.server.db.own_tables import settings
 
 LOCK = "index.lock"
 HOME_FILE = "home-id"
 HOME_SETTING = "index.home"
 ADVISORY = 0x626F6273
-"""Names our lock among those of other programs in a PostgreSQL database."""
+"""The key of our advisory lock among those of other programs in a PostgreSQL database."""
 
 
 class DatabaseClaim:
-    """The right to write an index: one process at a time, given back by the system when that process dies."""
+    """The right to write a database: one process at a time, released by the system when that process dies."""
 
     def __init__(self, fd: int, engines: Engines) -> None:
         self._fd = fd
@@ -29,11 +29,11 @@ class DatabaseClaim:
         self._connection: AsyncConnection | None = None
 
     @classmethod
-    async def take(cls, engines: Engines, state_dir: str) -> "DatabaseClaim":
+    async def acquire(cls, engines: Engines, state_dir: str) -> "DatabaseClaim":
         """Raises:
         DatabaseProblem: another process has it (`in_use`), or the database cannot be reached.
         """
-        claim = cls(lock_file(os.path.join(state_dir, LOCK)), engines)
+        claim = cls(acquire_lock_file(os.path.join(state_dir, LOCK)), engines)
         try:
             await claim.confirm()
         except BaseException:
@@ -42,14 +42,14 @@ class DatabaseClaim:
         return claim
 
     async def confirm(self) -> None:
-        """Make sure that the index is still ours. PostgreSQL drops our lock when it restarts: then take it again.
+        """Make sure that the claim is held. PostgreSQL drops the lock when it restarts: it is then acquired again.
 
         Raises:
-            DatabaseProblem: another process took it meanwhile (`in_use`), or the database cannot be reached.
+            DatabaseProblem: another process has acquired it (`in_use`), or the database cannot be reached.
         """
         if self._engines.dialect != "postgresql" or await self._is_held():
             return
-        with translated():
+        with translate_errors():
             await self._drop()
             self._connection = await self._engines.write.connect()
             await self._connection.execution_options(isolation_level="AUTOCOMMIT")
@@ -59,7 +59,7 @@ class DatabaseClaim:
 
     async def release(self) -> None:
         try:
-            with translated():
+            with translate_errors():
                 await self._drop()
         finally:
             if self._fd >= 0:
@@ -67,11 +67,11 @@ class DatabaseClaim:
                 self._fd = -1
 
     async def _is_held(self) -> bool:
-        """The lock lives as long as the connection it was taken on: a connection that answers has it."""
+        """The lock lives as long as its connection: a connection that answers still has it."""
         if self._connection is None:
             return False
         try:
-            with translated():
+            with translate_errors():
                 return bool(await self._connection.scalar(text("SELECT 1")))
         except DatabaseProblem:
             return False
@@ -84,15 +84,15 @@ class DatabaseClaim:
 
 
 async def check_home(engines: Engines, state_dir: str, *, adopt: bool = False) -> None:
-    """Refuse an index that was filled from the sessions of another home: what it holds would be taken for deleted.
+    """Refuse a database that was filled from another home: its sessions would be regarded as deleted.
 
-    `adopt` makes it this home's instead.
+    `adopt` assigns it to this home instead.
 
     Raises:
         DatabaseProblem: `other_home`
     """
     home = _home_id(os.path.join(state_dir, HOME_FILE))
-    with translated():
+    with translate_errors():
         async with engines.own.begin() as connection:
             known = await connection.scalar(select(settings.c.value).where(settings.c.name == HOME_SETTING))
             if known == home:
@@ -104,7 +104,7 @@ async def check_home(engines: Engines, state_dir: str, *, adopt: bool = False) -
 
 
 def _is_in(file: str, folder: str) -> bool:
-    """Whether the database moves with the home, so that nobody else can have filled it."""
+    """Whether the database file is inside the home, so that no other home can have filled it."""
     return os.path.dirname(file) == os.path.abspath(folder)
 
 
@@ -117,17 +117,17 @@ def _home_id(path: str) -> str:
         pass
     except (OSError, UnicodeError) as error:
         raise DatabaseProblem("no_access", f"{path}: {error}") from None
-    made = new_id()
+    home_id = new_id()
     try:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "w") as file:
-            file.write(f"{made}\n")
+            file.write(f"{home_id}\n")
     except OSError as error:
         raise DatabaseProblem("no_access", f"{path}: {error.strerror}") from None
-    return made
+    return home_id
 
 
-def lock_file(path: str) -> int:
-    """Take the lock beside the database; whoever closes the file gives it back.
+def acquire_lock_file(path: str) -> int:
+    """Acquire the lock file beside the database; closing the descriptor releases it.
 
     Raises:
         DatabaseProblem: another process has it.

@@ -1,4 +1,4 @@
-"""From the address of a database to engines that speak to it: SQLite in a file, or PostgreSQL."""
+"""SQLAlchemy engines for a database URL: SQLite in a file, or PostgreSQL."""
 
 import errno
 import os
@@ -15,7 +15,7 @@ from bobstay.server.db.database_errors import DatabaseProblem
 
 FILE = "index.sqlite"
 BUSY_SECONDS = 2.0
-"""How long SQLite itself waits for another process before it says it is locked."""
+"""How long SQLite waits for another process before it reports that the database is locked."""
 READERS = 4
 PRAGMAS = (
     "journal_mode=WAL",
@@ -27,15 +27,15 @@ PRAGMAS = (
 
 
 class Engines(Struct):
-    """Ways into a database, each for one use. In PostgreSQL they are the same."""
+    """Engines for one database, each for one purpose. For PostgreSQL they are the same."""
 
     url: URL
     write: AsyncEngine
-    """For the one writer of projections: a transaction of it takes the lock at once and cannot fail half-way."""
+    """For the single writer of projections: its transactions take the write lock at once and cannot fail half-way."""
     read: AsyncEngine
-    """For those who only read."""
+    """For reads."""
     own: AsyncEngine
-    """For tables that are nobody's projection: short transactions of many."""
+    """For tables that are not projections: short transactions of many writers."""
 
     @property
     def dialect(self) -> str:
@@ -43,7 +43,7 @@ class Engines(Struct):
 
     @property
     def file(self) -> str:
-        """Where the database is, if it is a file."""
+        """The path of the database, if it is a file."""
         return (self.url.database or "") if self.dialect == "sqlite" else ""
 
     async def dispose(self) -> None:
@@ -54,17 +54,17 @@ class Engines(Struct):
 
 
 def resolve(address: str, state_dir: str) -> URL:
-    """The address of the database as SQLAlchemy wants it.
+    """The URL of the database in SQLAlchemy's form.
 
     Raises:
-        DatabaseProblem: it is none we know.
+        DatabaseProblem: it is not supported.
     """
     if not address:
         return URL.create("sqlite+aiosqlite", database=os.path.join(os.path.abspath(state_dir), FILE))
     try:
         url = make_url(address)
     except (ArgumentError, ValueError):
-        raise DatabaseProblem("bad_url", "it is no URL") from None
+        raise DatabaseProblem("bad_url", "it is not a URL") from None
     kind = url.drivername.partition("+")[0]
     if kind == "sqlite":
         if not url.database or url.database == ":memory:":
@@ -76,10 +76,10 @@ def resolve(address: str, state_dir: str) -> URL:
 
 
 def connect(url: URL) -> Engines:
-    """Engines for `url`. Nothing is opened yet, but a file is made, readable by its owner only.
+    """Engines for `url`. Nothing is opened yet, but a missing file is created, readable by its owner only.
 
     Raises:
-        DatabaseProblem: there can be none.
+        DatabaseProblem: no engine can be created.
     """
     if url.drivername.startswith("sqlite"):
         _make_file(url.database or "")
@@ -99,24 +99,23 @@ def connect(url: URL) -> Engines:
     return Engines(url, engine, engine, engine)
 
 
-def looking(url: URL) -> AsyncEngine:
-    """An engine for somebody who only wants to know how things stand: nothing is made, changed or locked.
+def read_only_engine(url: URL) -> AsyncEngine:
+    """An engine for inspection only: nothing is created, changed or locked.
 
     Raises:
-        DatabaseProblem: there can be none.
+        DatabaseProblem: no engine can be created.
     """
     if not url.drivername.startswith("sqlite"):
         return connect(url).read
     path = url.database or ""
     try:
-        waits = os.path.getsize(f"{path}-wal") > 0
+        has_wal = os.path.getsize(f"{path}-wal") > 0
     except OSError:
-        waits = False
-    # What nobody has open and nothing waits to be written into is read as it lies there. Else the usual files are
-    # beside it already.
-    query = {"uri": "true", "mode": "ro"} | ({} if waits else {"immutable": "1"})
-    place = URL.create(url.drivername, database=f"file:{quote(path)}", query=query)
-    return create_async_engine(place, connect_args={"timeout": BUSY_SECONDS})
+        has_wal = False
+    # Without a write-ahead log the file can be read as it is. Otherwise SQLite's usual files exist beside it already.
+    query = {"uri": "true", "mode": "ro"} | ({} if has_wal else {"immutable": "1"})
+    file_url = URL.create(url.drivername, database=f"file:{quote(path)}", query=query)
+    return create_async_engine(file_url, connect_args={"timeout": BUSY_SECONDS})
 
 
 def _make_file(path: str) -> None:
@@ -134,11 +133,11 @@ def _make_file(path: str) -> None:
 
 
 def _sqlite(url: URL, connections: int, begin: str, *, read_only: bool = False) -> AsyncEngine:
-    """Transactions begin when we say so, and not when Python's own library thinks it is time."""
-    patience = {"timeout": BUSY_SECONDS}
-    engine = create_async_engine(url, pool_size=connections, max_overflow=0, pool_timeout=15, connect_args=patience)
+    """Transactions begin explicitly, and not when Python's sqlite3 module decides to."""
+    arguments = {"timeout": BUSY_SECONDS}
+    engine = create_async_engine(url, pool_size=connections, max_overflow=0, pool_timeout=15, connect_args=arguments)
 
-    def connected(connection: Any, _: Any) -> None:
+    def configure(connection: Any, _: Any) -> None:
         connection.isolation_level = None
         cursor = connection.cursor()
         for pragma in PRAGMAS:
@@ -147,16 +146,16 @@ def _sqlite(url: URL, connections: int, begin: str, *, read_only: bool = False) 
             cursor.execute("PRAGMA query_only=ON")
         cursor.close()
 
-    def begun(connection: Any) -> None:
+    def begin_transaction(connection: Any) -> None:
         connection.exec_driver_sql(begin)
 
-    event.listen(engine.sync_engine, "connect", connected)
-    event.listen(engine.sync_engine, "begin", begun)
+    event.listen(engine.sync_engine, "connect", configure)
+    event.listen(engine.sync_engine, "begin", begin_transaction)
     return engine
 
 
 def truncate_wal(file: str) -> None:
-    """Move all of the write-ahead log into the database file and empty it; a busy one is left for the next time."""
+    """Checkpoint and truncate the write-ahead log; if the database is busy, that is left for the next time."""
     import sqlite3
     from contextlib import closing, suppress
 

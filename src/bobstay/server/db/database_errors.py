@@ -1,4 +1,4 @@
-"""What can be wrong with a database, in an enumerated kind for programs and words for people. Never a traceback."""
+"""Database errors: an enumerated kind for programs, and a message with a remedy for people."""
 
 import sqlite3
 from collections.abc import Generator
@@ -27,11 +27,11 @@ Kind: TypeAlias = Literal[
     "refused",
 ]
 
-WHAT: dict[Kind, str] = {
+SUMMARY: dict[Kind, str] = {
     "bad_url": "The address of the database cannot be used",
-    "no_driver": "The library that speaks to this database is not installed",
+    "no_driver": "The driver for this database is not installed",
     "newer": "The database was made by a newer version of bobstay",
-    "in_use": "Another bobstay uses this index",
+    "in_use": "Another bobstay process uses this database",
     "other_home": "The database holds the sessions of another bobstay home",
     "locked": "The database is locked by another program",
     "read_only": "The database can be read but not written",
@@ -41,26 +41,26 @@ WHAT: dict[Kind, str] = {
     "unreachable": "The database does not answer",
     "no_access": "The database may not be opened",
     "disk": "The disk failed under the database",
-    "refused": "The database refused what it was given",
+    "refused": "The database rejected the data",
 }
 REMEDY: dict[Kind, str] = {
     "bad_url": "Use sqlite:///path or postgresql://user@host/name.",
     "no_driver": "Install it: pip install 'bobstay[postgres]'.",
-    "newer": "Use that version again, or name another database with --db. The sessions' logs are as they were.",
+    "newer": "Use that version again, or name another database with --db. The sessions' logs are unchanged.",
     "in_use": "Stop the server that uses it first.",
-    "other_home": "Name another database with --db. If that home is no more: `bobstay reindex --adopt --db URL`.",
-    "locked": "End the other program, then try again. Nothing is lost: the logs are kept beside it.",
-    "read_only": "Make the file and its folder writable for you. Nothing is lost: the logs are kept beside it.",
-    "full": "Free some space. What is missing is then taken in from the logs.",
-    "corrupt": "Run `bobstay reindex --set-aside`: it keeps the damaged file and makes a new one from the logs.",
-    "incomplete": "Start the server again: it makes them. All that comes from sessions is then taken in from the logs.",
-    "unreachable": "Start it, or look at its address. What is missing is then taken in from the logs.",
-    "no_access": "Look at the user, password and name in its address, and at who may open it.",
-    "disk": "Look at the disk. If the file is damaged, run `bobstay reindex --set-aside`.",
-    "refused": "This is a fault of bobstay's: please report it. The logs hold everything.",
+    "other_home": "Name another database with --db. If that home no longer exists: `bobstay reindex --adopt --db URL`.",
+    "locked": "End the other program, then try again. Nothing is lost: the logs are kept separately.",
+    "read_only": "Make the file and its folder writable for you. Nothing is lost: the logs are kept separately.",
+    "full": "Free some space. Missing rows are then read from the logs.",
+    "corrupt": "Run `bobstay reindex --set-aside`: it keeps the damaged file and builds a new one from the logs.",
+    "incomplete": "Restart the server: it creates them. The data of sessions is then read from the logs.",
+    "unreachable": "Start it, or check its address. Missing rows are then read from the logs.",
+    "no_access": "Check the user, password and name in its address, and the permissions.",
+    "disk": "Check the disk. If the file is damaged, run `bobstay reindex --set-aside`.",
+    "refused": "This is a bug in bobstay: please report it. The logs hold everything.",
 }
-PASSING: frozenset[Kind] = frozenset({"locked", "unreachable", "in_use"})
-"""Those that may be over when it is tried again."""
+TRANSIENT: frozenset[Kind] = frozenset({"locked", "unreachable", "in_use"})
+"""Problems that a retry may solve."""
 
 _SQLITE: dict[int, Kind] = {
     sqlite3.SQLITE_BUSY: "locked",
@@ -96,47 +96,47 @@ _POSTGRES_CLASSES: dict[str, Kind] = {"08": "unreachable", "57": "unreachable", 
 
 
 class DatabaseProblem(ApiError):  # noqa: N818 - reads as what it is
-    """The database cannot do what it should. `kind` says why, the text also what to do."""
+    """A database operation failed. `kind` says why; the message also says what to do."""
 
     def __init__(self, kind: Kind, detail: str = "") -> None:
         self.kind: Kind = kind
-        words = f"{WHAT[kind]}{f' ({detail[:300]})' if detail else ''}. {REMEDY[kind]}"
-        super().__init__("unavailable" if kind in PASSING else "storage", words, kind=kind)
+        message = f"{SUMMARY[kind]}{f' ({detail[:300]})' if detail else ''}. {REMEDY[kind]}"
+        super().__init__("unavailable" if kind in TRANSIENT else "storage", message, kind=kind)
 
     @property
     def is_about_data(self) -> bool:
-        """Not the database is in trouble: it did not like what it was given, and never will."""
+        """Whether the data is at fault and not the database: a retry would fail again."""
         return self.kind == "refused"
 
 
 @contextmanager
-def translated() -> Generator[None]:
-    """Let whatever a database library raises come out as a `DatabaseProblem`."""
+def translate_errors() -> Generator[None]:
+    """Raise errors of the database libraries as `DatabaseProblem`."""
     try:
         yield
     except DatabaseProblem:
         raise
     except BaseException as error:
-        found = problem_of(error)
-        if found is None:
+        problem = to_problem(error)
+        if problem is None:
             raise
-        raise found from error
+        raise problem from error
 
 
-def problem_of(error: BaseException) -> DatabaseProblem | None:
-    """What `error` means, if it came from a database."""
+def to_problem(error: BaseException) -> DatabaseProblem | None:
+    """The problem that `error` stands for, if it came from a database."""
     match error:
         case DatabaseProblem():
             return error
         case PoolTimeout():
             return DatabaseProblem("locked", "all connections are in use")
         case DBAPIError():
-            return _of_driver(error)
+            return _from_driver(error)
         case SQLAlchemyError():
             return DatabaseProblem("refused", _first_line(error))
         case sqlite3.Error():
             return DatabaseProblem(_sqlite_kind(error), _first_line(error))
-        case OSError():  # asyncpg lets the network's own errors through; a time-out is one of them
+        case OSError():  # asyncpg passes network errors on; a timeout is one of them
             return DatabaseProblem("unreachable", _first_line(error))
         case _ if type(error).__module__.startswith("asyncpg"):
             return DatabaseProblem(_postgres_kind(getattr(error, "sqlstate", None)), _first_line(error))
@@ -144,7 +144,7 @@ def problem_of(error: BaseException) -> DatabaseProblem | None:
             return None
 
 
-def _of_driver(error: DBAPIError) -> DatabaseProblem:
+def _from_driver(error: DBAPIError) -> DatabaseProblem:
     origin = error.orig
     if isinstance(origin, sqlite3.Error):
         return DatabaseProblem(_sqlite_kind(origin), _first_line(origin))
@@ -173,6 +173,6 @@ def _postgres_kind(state: str | None) -> Kind:
 
 
 def _first_line(error: BaseException) -> str:
-    """What a library says, without the statements and values it likes to add: they may hold secrets."""
+    """The first line of an error, without the statements and values that libraries append: these may hold secrets."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

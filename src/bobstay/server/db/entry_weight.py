@@ -1,10 +1,30 @@
-"""How much memory an entry that waits may hold, roughly and at once: enough to bound a queue by."""
+"""Estimates the memory that a queued entry holds, roughly and fast: enough to bound a queue."""
 
 from typing import Any
 
-from bobstay.model.event import BlockDone, Durable, InteractionOpened, Prompted, ToolDone, ToolStarted
+from bobstay.model.background_events import BackgroundEvent
+from bobstay.model.event import (
+    Advised,
+    BlockDone,
+    Durable,
+    InputDropped,
+    InputQueued,
+    InteractionClosed,
+    InteractionOpened,
+    MessageDone,
+    NoticeEvent,
+    Prompted,
+    Pruned,
+    RunDone,
+    SessionStarted,
+    SettingsEvent,
+    TasksReplaced,
+    ToolDone,
+    ToolStarted,
+    TurnStarted,
+)
 from bobstay.model.message import Block, Image, Text, Thinking, ToolCall, ToolReply
-from bobstay.model.session_events import ArtifactMade
+from bobstay.model.session_events import ArtifactMade, Configured, InterruptAsked, SessionChanged, WorkerEvent
 
 LEAST = 500
 
@@ -21,7 +41,19 @@ def weight(event: Durable) -> int:
             return LEAST + _of_input(input)
         case ArtifactMade(text=text):
             return LEAST + len(text)
-        case _:  # all others are short, and a new kind will do no harm by being weighed as such
+        case SettingsEvent() | WorkerEvent() | BackgroundEvent() | NoticeEvent():
+            return LEAST
+        case InputQueued() | InputDropped() | TurnStarted() | MessageDone() | Pruned() | RunDone():
+            return LEAST
+        case (
+            InteractionClosed()
+            | Advised()
+            | TasksReplaced()
+            | SessionStarted()
+            | Configured()
+            | SessionChanged()
+            | InterruptAsked()
+        ):
             return LEAST
 
 

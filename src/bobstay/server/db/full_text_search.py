@@ -1,4 +1,4 @@
-"""Full-text search over everything that was said and done in all sessions."""
+"""Full-text search over the transcripts of all sessions."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from bobstay.server.db.database import Database
 from bobstay.server.db.fulltext_dialects import matches
 from bobstay.server.db.projected_tables import artifacts, documents, parts, sessions, tool_calls
 from bobstay.server.db.search_terms import Excerpt, excerpt, terms
-from bobstay.server.db.storable_values import exact, exactly, leaves
+from bobstay.server.db.storable_values import collect_strings, decode_moment, encode_moment
 from bobstay.server.errors import ApiError
 
 MOST_HITS = 100
@@ -36,18 +36,18 @@ class SearchResults(Struct, frozen=True):
     hits: tuple[SearchHit, ...]
     """Newest first."""
     words: tuple[str, ...]
-    """What was looked for, as it was understood; nothing is found where there are none."""
+    """The normalised search terms; nothing is found if there are none."""
     cursor: str | None = None
-    """Of the next page; none if this was the last."""
+    """Cursor of the next page; none if this was the last."""
 
 
 async def search(
     database: Database, query: str, session_id: str = "", cursor: str = "", limit: int = 20
 ) -> SearchResults:
-    """Look for all words of `query`, in one session if it is named. No query is an error.
+    """Search for all words of `query`, in one session if it is named. No query is invalid.
 
     Raises:
-        ApiError: `invalid`, the cursor is none of ours.
+        ApiError: `invalid`, the cursor is malformed.
     """
     limit = max(1, min(limit, MOST_HITS))
     wanted = terms(query)
@@ -63,7 +63,7 @@ async def search(
         at, id = _read_cursor(cursor)
         asked = asked.where(or_(documents.c.at < at, and_(documents.c.at == at, documents.c.id < id)))
     asked = asked.order_by(documents.c.at.desc(), documents.c.id.desc()).limit(limit + 1)
-    async with database.reading() as connection:
+    async with database.read_transaction() as connection:
         rows = (await connection.execute(asked)).mappings().all()
         texts = await _texts(connection, rows[:limit])
     hits = tuple(
@@ -81,19 +81,19 @@ async def search(
     )
     last = rows[limit - 1] if len(rows) > limit else None
     words = tuple(" ".join(term.words) for term in wanted)
-    return SearchResults(hits, words, None if last is None else f"{exactly(last['at'])}_{last['id']}")
+    return SearchResults(hits, words, None if last is None else f"{encode_moment(last['at'])}_{last['id']}")
 
 
 def _read_cursor(cursor: str) -> tuple[float, int]:
     moment, _, id = cursor.partition("_")
     try:
-        return exact(moment), min(int(id[:18]), 2**62)
+        return decode_moment(moment), min(int(id[:18]), 2**62)
     except (ValueError, OverflowError):
         raise ApiError("invalid", "This cursor was not given by a search. Begin without one.") from None
 
 
 async def _texts(connection: AsyncConnection, rows: Any) -> list[str]:
-    """What was said where the words were found; it is kept in the table of its kind only."""
+    """The texts of the hits, each read from the table of its kind."""
     of_parts = await _fetch(connection, parts, ("message_id", "place"), rows, ("text", "thinking"))
     of_calls = await _fetch(connection, tool_calls, ("call_id",), rows, ("call", "result"))
     of_artifacts = await _fetch(connection, artifacts, ("id",), rows, ("artifact",))
@@ -120,8 +120,8 @@ async def _fetch(
     for row in rows:
         if row["kind"] in kinds:
             ref = row["ref"]
-            named = (ref,) if len(columns) == 1 else (ref.rpartition("/")[0], int(ref.rpartition("/")[2]))
-            keys.add((row["session_id"], *named))
+            key = (ref,) if len(columns) == 1 else (ref.rpartition("/")[0], int(ref.rpartition("/")[2]))
+            keys.add((row["session_id"], *key))
     if not keys:
         return {}
     columns_of_key = [table.c.session_id, *(table.c[name] for name in columns)]
@@ -139,7 +139,7 @@ def _of_call(row: RowMapping | None, kind: str) -> str:
         given = msgspec.json.decode(row["input"] or "null")
     except (msgspec.DecodeError, RecursionError):
         given = None
-    return f"{row['name'] or ''}\n{leaves(given)}"
+    return f"{row['name'] or ''}\n{collect_strings(given)}"
 
 
 def _of_title(row: RowMapping) -> str:

@@ -1,4 +1,4 @@
-"""Full-text search as each database does it: what must be made for it, and a query in its language."""
+"""Full-text search in the dialects of SQLite and PostgreSQL: index creation and query conditions."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from bobstay.server.db.projected_tables import documents
 from bobstay.server.db.search_terms import Term
 
 NAME = "documents_fts"
-"""The table of SQLite's, with its shadows, and the index of PostgreSQL's: no part of `METADATA`."""
+"""The virtual table of SQLite, with its shadow tables, and the index of PostgreSQL: not part of `METADATA`."""
 
 _TRIGGERS = {
     "documents_fts_added": """AFTER INSERT ON documents BEGIN
@@ -21,8 +21,8 @@ _TRIGGERS = {
 }
 
 
-def prepare(connection: Connection) -> None:
-    """Make what the search needs beside the tables."""
+def create_search_index(connection: Connection) -> None:
+    """Create the full-text index beside the tables."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("CREATE INDEX documents_fts ON documents USING gin (to_tsvector('simple', words))"))
         return
@@ -32,11 +32,11 @@ def prepare(connection: Connection) -> None:
             "(words, content='documents', content_rowid='id', tokenize='unicode61 remove_diacritics 0')"
         )
     )
-    _follow(connection)
+    _create_triggers(connection)
 
 
-def empty(connection: Connection) -> None:
-    """Remove all documents at once: one by one takes many times longer."""
+def delete_documents(connection: Connection) -> None:
+    """Delete all documents at once: row by row takes many times longer."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("TRUNCATE documents"))
         return
@@ -44,16 +44,16 @@ def empty(connection: Connection) -> None:
         connection.execute(text(f"DROP TRIGGER {name}"))
     connection.execute(text("INSERT INTO documents_fts(documents_fts) VALUES ('delete-all')"))
     connection.execute(documents.delete())
-    _follow(connection)
+    _create_triggers(connection)
 
 
-def _follow(connection: Connection) -> None:
+def _create_triggers(connection: Connection) -> None:
     for name, action in _TRIGGERS.items():
         connection.execute(text(f"CREATE TRIGGER {name} {action}"))
 
 
 def matches(dialect: str, wanted: tuple[Term, ...]) -> ColumnElement[bool]:
-    """The condition on `documents` that all of `wanted` are met."""
+    """The condition that a document matches all of `wanted`."""
     if dialect == "postgresql":
         vector: ColumnElement[Any] = func.to_tsvector(literal_column("'simple'"), documents.c.words)
         query = " & ".join(_for_postgres(term) for term in wanted)

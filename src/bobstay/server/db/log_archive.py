@@ -1,4 +1,4 @@
-"""The folder of logs that were put away: each a gzip file of the same name, made whole before the log goes."""
+"""Archive of session logs: one gzip file per log, complete on disk before the log is deleted."""
 
 import gzip
 import os
@@ -11,7 +11,7 @@ from bobstay.model.ids import new_id
 from bobstay.sessions.jsonl_log import SUFFIX, JsonlLog
 from bobstay.sessions.log import LogError, SessionExists, SessionMissing
 
-KEPT = SUFFIX + ".gz"
+ARCHIVE_SUFFIX = SUFFIX + ".gz"
 PIECE = 1024 * 1024
 
 
@@ -20,22 +20,26 @@ class Archive:
         self.directory = directory
 
     def path(self, session_id: str) -> str:
-        return os.path.join(self.directory, session_id + KEPT)
+        return os.path.join(self.directory, session_id + ARCHIVE_SUFFIX)
 
     def all(self) -> dict[str, str]:
-        """Where each log is that was put away, by session."""
+        """The paths of all archived logs, by session."""
         try:
             names = os.listdir(self.directory)
         except OSError:
             return {}
-        return {name.removesuffix(KEPT): os.path.join(self.directory, name) for name in names if name.endswith(KEPT)}
+        return {
+            name.removesuffix(ARCHIVE_SUFFIX): os.path.join(self.directory, name)
+            for name in names
+            if name.endswith(ARCHIVE_SUFFIX)
+        }
 
-    def put_away(self, log_path: str) -> str:
-        """Move a log that nobody writes into the archive; returns where it is now.
+    def pack(self, log_path: str) -> str:
+        """Move a log that has no writer into the archive; returns its new path.
 
         Raises:
-            SessionBusy: somebody writes it.
-            LogError: there is no room, or the copy is not the same. The log is then where it was.
+            SessionBusy: another process writes it.
+            LogError: the disk is full, or the copy differs. The log then stays where it was.
         """
         session_id = os.path.basename(log_path).removesuffix(SUFFIX)
         held, _ = JsonlLog.reopen(log_path)
@@ -53,20 +57,20 @@ class Archive:
         except LogError:
             raise
         except (OSError, EOFError, zlib.error) as error:
-            raise LogError(f"session {session_id} cannot be put into the archive: {error}") from None
+            raise LogError(f"session {session_id} cannot be archived: {error}") from None
         finally:
             held.close()
             if os.path.lexists(draft):
                 os.unlink(draft)
         return self.path(session_id)
 
-    def bring_back(self, session_id: str, log_path: str) -> None:
-        """Put a log back to where it was.
+    def restore(self, session_id: str, log_path: str) -> None:
+        """Move a log back from the archive.
 
         Raises:
             SessionMissing: it is not in the archive.
-            SessionExists: there is a log of this name.
-            LogError: it cannot be read, or there is no room. The archive is then as it was.
+            SessionExists: there is a log with this name.
+            LogError: it cannot be read, or the disk is full. The archive is then unchanged.
         """
         draft = f"{log_path}.{new_id()}.draft"
         try:
@@ -81,7 +85,7 @@ class Archive:
         except FileExistsError:
             raise SessionExists(f"Session ID {session_id} is already in use.") from None
         except (OSError, EOFError, zlib.error) as error:
-            raise LogError(f"session {session_id} cannot be brought back: {error}") from None
+            raise LogError(f"session {session_id} cannot be restored: {error}") from None
         finally:
             if os.path.lexists(draft):
                 os.unlink(draft)
@@ -93,12 +97,12 @@ def _new(path: str) -> BinaryIO:
 
 def _compare(log_path: str, copy: str) -> None:
     if _digest(log_path) != _digest(copy, packed=True):
-        raise LogError(f"the copy of {log_path} in the archive is not the same: nothing was moved")
+        raise LogError(f"the copy of {log_path} in the archive differs from it: nothing was moved")
 
 
 def _digest(path: str, *, packed: bool = False) -> str:
-    found = sha256()
+    digest = sha256()
     with gzip.open(path, "rb") if packed else open(path, "rb") as file:
         while piece := file.read(PIECE):
-            found.update(piece)
-    return found.hexdigest()
+            digest.update(piece)
+    return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""Brings a database to the schema of this version, at once and whole, or says why that cannot be."""
+"""Migrates a database to the schema of this version, in one transaction."""
 
 import os
 from typing import Any
@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bobstay.server.db.database_claim import ADVISORY
 from bobstay.server.db.database_engines import Engines
-from bobstay.server.db.database_errors import DatabaseProblem, translated
+from bobstay.server.db.database_errors import DatabaseProblem, translate_errors
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
@@ -17,13 +17,13 @@ async def migrate(engines: Engines) -> None:
     """Raises:
     DatabaseProblem: the schema is newer than this version, or cannot be changed.
     """
-    with translated():
+    with translate_errors():
         async with engines.write.begin() as connection:
             await connection.run_sync(upgrade)
 
 
 def upgrade(connection: Connection) -> None:
-    """Run what is missing, in the transaction of the caller; a second process waits until the first is done."""
+    """Run missing migrations in the transaction of the caller; a second process waits until the first is done."""
     from alembic import command
     from alembic.migration import MigrationContext
     from alembic.script import ScriptDirectory
@@ -42,7 +42,7 @@ def upgrade(connection: Connection) -> None:
 
 
 async def versions(engine: AsyncEngine) -> tuple[str, str]:
-    """The schema a database has, empty for none, and the one this version wants. Nothing is changed.
+    """The schema version of a database, empty for none, and the one this version needs. Nothing is changed.
 
     Raises:
         DatabaseProblem: it cannot be read.
@@ -53,14 +53,14 @@ async def versions(engine: AsyncEngine) -> tuple[str, str]:
     def current(connection: Connection) -> str:
         return ", ".join(sorted(MigrationContext.configure(connection).get_current_heads()))
 
-    with translated():
+    with translate_errors():
         async with engine.connect() as connection:
             found = await connection.run_sync(current)
     return found, ", ".join(ScriptDirectory.from_config(configuration()).get_heads())
 
 
 def configuration() -> Any:
-    """Alembic's, without a file: the migrations travel inside the package."""
+    """Alembic's configuration, without a file: the migrations are part of the package."""
     from alembic.config import Config
 
     config = Config()

@@ -1,4 +1,4 @@
-"""Tables of what no log holds: users, tokens, drafts, settings and the like. A rebuild keeps them."""
+"""Tables that are not projections: users, tokens, drafts, settings and others. A rebuild keeps them."""
 
 from sqlalchemy import Boolean, Column, Double, Index, Integer, String, Table, Text, UniqueConstraint, text
 from sqlalchemy import false as sql_false
@@ -61,9 +61,11 @@ push_subscriptions = Table(
     Column("endpoint", String(2000), nullable=False),
     text_column("keys"),
     amount_column("created_at"),
-    Column("client", Text, nullable=False, server_default=text("''"), doc="Its owner: it goes when that is revoked."),
+    Column("client", Text, nullable=False, server_default=text("''"), doc="Its owner: removed when that is revoked."),
     text_column("label"),
-    Column("completed", Boolean, nullable=False, server_default=sql_false(), doc="Wants to hear of work that is done."),
+    Column(
+        "completed", Boolean, nullable=False, server_default=sql_false(), doc="Also notifies when work is completed."
+    ),
     UniqueConstraint("endpoint"),
 )
 
@@ -117,7 +119,7 @@ USERS = Table(
     Column("created_at", Double, nullable=False),
     Column("created_by", String(200), nullable=False),
 )
-"""People of a team. Without a password only a trusted reverse proxy can bring them in."""
+"""Users of a team. Users without a password can only sign in through a trusted reverse proxy."""
 
 drafts = Table(
     "drafts",
@@ -127,7 +129,7 @@ drafts = Table(
     text_column("text"),
     amount_column("updated_at"),
 )
-"""What a person began to write to a session; nobody else sees it."""
+"""Unsent messages of a person to a session; nobody else sees them."""
 
 OWN: tuple[Table, ...] = (
     recent_dirs,
@@ -141,7 +143,7 @@ OWN: tuple[Table, ...] = (
     USERS,
     drafts,
 )
-"""All of them, and with the rows of people in `tasks` all that a damaged database must be searched for."""
+"""All such tables; with people's rows in `tasks`, all that must be salvaged from a damaged database."""
 
 
 async def prepare(engine: AsyncEngine) -> None:

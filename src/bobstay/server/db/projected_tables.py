@@ -1,8 +1,8 @@
-"""Tables made from the logs, as SQLAlchemy Core sees them; `own_tables.py` has those that hold what is nowhere else.
+"""Tables projected from the logs, in SQLAlchemy Core; tables with data of their own are in `own_tables.py`.
 
-`PROJECTIONS` can be made anew at any time. Of `tasks` the rows of people are in no log.
-JSON is kept as text: neither database need look into it, and a text may
-hold what a JSON type of theirs refuses.
+`PROJECTIONS` can be rebuilt at any time. In `tasks`, the rows of people are in no log.
+JSON is stored as text: neither database needs to query it, and text may hold
+what their JSON types refuse.
 """
 
 from sqlalchemy import (
@@ -30,7 +30,7 @@ METADATA = MetaData(
 )
 
 row_number = BigInteger().with_variant(Integer, "sqlite")
-"""SQLite gives numbers by itself to a key of exactly its own type only."""
+"""SQLite numbers rows by itself only if the key has exactly its own integer type."""
 _zero = text("0")
 _nothing = text("''")
 
@@ -81,11 +81,11 @@ sessions = Table(
     count_column("context"),
     count_column("context_limit"),
     count_column("seq"),
-    Column("entry", Text, nullable=False, server_default=_nothing, doc="Id of the last entry taken in."),
+    Column("entry", Text, nullable=False, server_default=_nothing, doc="Id of the last projected entry."),
     Column("turn_seq", BigInteger, doc="Where the last turn began."),
     Column("over_seq", BigInteger, doc="Where the last turn ended."),
     _flag("in_turn"),
-    Column("log_size", BigInteger, doc="How much of the log is taken in, in bytes, where that is known."),
+    Column("log_size", BigInteger, doc="How much of the log is projected, in bytes, if known."),
     Column("stored", Boolean, nullable=False, server_default=false(), doc="The log was moved to the archive."),
     Column("view", Text, nullable=False, doc="The whole `SessionView`."),
 )
@@ -97,8 +97,10 @@ messages = Table(
     METADATA,
     key_column("session_id"),
     key_column("id"),
-    Column("seq", BigInteger, nullable=False, doc="Where its first entry is: its place in the transcript."),
-    Column("changed", BigInteger, nullable=False, doc="Where its last entry is."),
+    Column(
+        "seq", BigInteger, nullable=False, doc="Sequence number of its first entry: its position in the transcript."
+    ),
+    Column("changed", BigInteger, nullable=False, doc="Sequence number of its last entry."),
     Column("kind", String(20), nullable=False),
     amount_column("at"),
     text_column("origin"),
@@ -108,7 +110,7 @@ messages = Table(
     Column("stop", Text),
     Column("usage", Text),
     Column("cost", Double),
-    Column("data", Text, doc="What rows of other kinds than talk say."),
+    Column("data", Text, doc="Content of rows that are not messages."),
 )
 Index("ix_messages_seq", messages.c.session_id, messages.c.seq)
 
@@ -229,13 +231,13 @@ artifacts = Table(
     text_column("call_id"),
 )
 
-surroundings = Table(
+inventory_table = Table(
     "surroundings",
     METADATA,
     key_column("session_id"),
     Column("seq", BigInteger, nullable=False),
     amount_column("at"),
-    Column("data", Text, nullable=False, doc="What an external engine said last was around it."),
+    Column("data", Text, nullable=False, doc="The last inventory that an external engine reported."),
 )
 
 documents = Table(
@@ -247,7 +249,9 @@ documents = Table(
     Column("ref", String(300), nullable=False, doc="Which one of that kind."),
     Column("seq", BigInteger, nullable=False),
     amount_column("at"),
-    Column("words", Text, nullable=False, doc="Plain words, see `words.py`; what was said is in the table it is of."),
+    Column(
+        "words", Text, nullable=False, doc="Searchable text, see `search_terms.py`; the original is in its own table."
+    ),
     UniqueConstraint("session_id", "kind", "ref"),
 )
 Index("ix_documents_at", documents.c.at, documents.c.id)
@@ -260,7 +264,7 @@ PROJECTIONS: tuple[Table, ...] = (
     interactions,
     usage,
     artifacts,
-    surroundings,
+    inventory_table,
     documents,
 )
-"""Emptied by a rebuild, together with the agents' rows of `tasks`."""
+"""Cleared by a rebuild, together with the agents' rows in `tasks`."""

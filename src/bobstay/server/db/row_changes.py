@@ -1,4 +1,4 @@
-"""What an entry of a log changes in the tables, as data: which rows are put, in which table."""
+"""Row changes: the rows that entries of a log insert or update, by table."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ Row = dict[str, Any]
 
 
 class LogEntry(Struct, frozen=True):
-    """One entry of a session's log, and the session after it."""
+    """One entry of a session's log, and the view of the session after it."""
 
     session_id: str
     envelope: Envelope
@@ -19,7 +19,7 @@ class LogEntry(Struct, frozen=True):
 
 
 class RowChanges(Struct):
-    """Rows to be put, in order. A row has all columns of its table; None leaves what is there."""
+    """Rows to upsert, in order. A row has all columns of its table; None keeps the stored value."""
 
     messages: list[Row] = []
     parts: list[Row] = []
@@ -27,8 +27,8 @@ class RowChanges(Struct):
     interactions: list[Row] = []
     usage: list[Row] = []
     artifacts: list[Row] = []
-    surroundings: list[Row] = []
+    inventories: list[Row] = []
     documents: list[Row] = []
     tasks: dict[str, list[Row]] = {}
-    """The agents' lists by session, each replacing the one before."""
+    """Agents' task lists by session, each replacing the previous one."""
     sessions: dict[str, Row] = {}

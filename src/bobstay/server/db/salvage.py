@@ -1,4 +1,4 @@
-"""Moves a damaged SQLite database aside, and saves from it what no log holds, as far as it can still be read."""
+"""Quarantines a damaged SQLite database and salvages the rows that are in no log."""
 
 import os
 import sqlite3
@@ -8,37 +8,37 @@ from msgspec import Struct
 from sqlalchemy import insert
 
 from bobstay.server.db.database import Database
-from bobstay.server.db.database_claim import HOME_SETTING, LOCK, lock_file
-from bobstay.server.db.database_errors import DatabaseProblem, translated
+from bobstay.server.db.database_claim import HOME_SETTING, LOCK, acquire_lock_file
+from bobstay.server.db.database_errors import DatabaseProblem, translate_errors
 from bobstay.server.db.own_tables import OWN
 from bobstay.server.db.projected_tables import tasks
 
 
 class SalvageReport(Struct, frozen=True):
     path: str
-    """Where the damaged file is now."""
+    """The new path of the damaged file."""
     saved: dict[str, int] = {}
-    """Rows that were saved from it, by table."""
+    """Number of salvaged rows, by table."""
     lost: tuple[str, ...] = ()
-    """Tables of which something could not be read."""
+    """Tables with rows that could not be read."""
 
 
-def set_aside(path: str, state_dir: str) -> str:
-    """Give a database file another name, with all that belongs to it; returns the new one, or nothing without a file.
+def quarantine_database(path: str, state_dir: str) -> str:
+    """Rename a database file with its companions; returns the new path, or nothing if there is no file.
 
     Raises:
         DatabaseProblem: it is in use, or cannot be moved.
     """
     if not os.path.lexists(path):
         return ""
-    held = lock_file(os.path.join(state_dir, LOCK))
+    held = acquire_lock_file(os.path.join(state_dir, LOCK))
     try:
-        return _renamed(path)
+        return _rename(path)
     finally:
         os.close(held)
 
 
-def _renamed(path: str) -> str:
+def _rename(path: str) -> str:
     moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     target, number = f"{path}.broken-{moment}", 1
     while os.path.lexists(target):
@@ -49,12 +49,12 @@ def _renamed(path: str) -> str:
             if os.path.lexists(path + suffix):
                 os.rename(path + suffix, target + suffix)
     except OSError as error:
-        raise DatabaseProblem("no_access", f"{path} cannot be moved aside: {error.strerror}") from None
+        raise DatabaseProblem("no_access", f"{path} cannot be renamed: {error.strerror}") from None
     return target
 
 
 async def salvage(database: Database, broken: str) -> SalvageReport:
-    """Copy from the file `broken` what is nobody's projection into `database`, row by row, until it cannot be read."""
+    """Copy the tables that are not projections from the file `broken` into `database`, as far as they can be read."""
     saved: dict[str, int] = {}
     lost: list[str] = []
     for table in (*OWN, tasks):
@@ -67,11 +67,11 @@ async def salvage(database: Database, broken: str) -> SalvageReport:
             lost.append(table.name)
         for row in rows:
             try:
-                with translated():
+                with translate_errors():
                     async with database.engines.own.begin() as connection:
                         await connection.execute(insert(table), [row])
-            except DatabaseProblem as found:
-                if not found.is_about_data:
+            except DatabaseProblem as problem:
+                if not problem.is_about_data:
                     raise
                 lost.append(table.name)
             else:
@@ -80,7 +80,7 @@ async def salvage(database: Database, broken: str) -> SalvageReport:
 
 
 def _rows(path: str, table: str, columns: list[str]) -> tuple[list[dict[str, object]], bool]:
-    """What can be read of a table, and whether that is all."""
+    """The rows of a table that can be read, and whether these are all."""
     found: list[dict[str, object]] = []
     try:
         connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)

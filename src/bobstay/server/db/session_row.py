@@ -1,4 +1,4 @@
-"""A session as one row: its whole view, and the columns lists are filtered and sorted by."""
+"""The row of a session: its whole view, and the columns that lists are filtered and sorted by."""
 
 import msgspec
 from msgspec import UnsetType
@@ -6,15 +6,15 @@ from msgspec.structs import replace
 
 from bobstay.server.db.projection import project_of
 from bobstay.server.db.row_changes import Row
-from bobstay.server.db.search_terms import plain_words
-from bobstay.server.db.storable_values import as_json, clean, finite, whole
+from bobstay.server.db.search_terms import searchable_text
+from bobstay.server.db.storable_values import as_json, clamp_integer, clean, finite
 from bobstay.server.sessions.session_view import SessionView
 
 _decoder = msgspec.json.Decoder(SessionView)
 
 
-def finished(session_id: str, row: Row) -> Row:
-    """The row of a session with everything its view says in columns."""
+def complete_row(session_id: str, row: Row) -> Row:
+    """The row of a session with all columns filled from its view."""
     view: SessionView = row["view"]
     return {
         "id": session_id,
@@ -33,15 +33,15 @@ def finished(session_id: str, row: Row) -> Row:
         "archived": view.archived,
         "pinned": view.pinned,
         "waiting": len(view.interactions),
-        "turns": whole(view.turns),
+        "turns": clamp_integer(view.turns),
         "cost": finite(view.cost),
-        "context": whole(view.context),
-        "context_limit": whole(view.context_limit),
+        "context": clamp_integer(view.context),
+        "context_limit": clamp_integer(view.context_limit),
         "seq": row["seq"],
         "entry": row["entry"],
         "turn_seq": row["turn_seq"],
         "over_seq": row["over_seq"],
-        "in_turn": view.standing.in_turn,
+        "in_turn": view.status_fold.in_turn,
         "log_size": row.get("log_size"),
         "stored": row.get("stored", False),
         "view": as_json(replace(view, elsewhere=False, stored=False)),
@@ -49,15 +49,15 @@ def finished(session_id: str, row: Row) -> Row:
 
 
 def title_document(session_id: str, row: Row) -> Row:
-    """What there is to search of the session itself."""
+    """The search document of the session itself."""
     view: SessionView = row["view"]
-    words = plain_words(clean(f"{view.title}\n{view.first_prompt}"))
+    words = searchable_text(clean(f"{view.title}\n{view.first_prompt}"))
     at = finite(view.created_at)
     return {"session_id": session_id, "kind": "title", "ref": "", "seq": 1, "at": at, "words": words}
 
 
 def read_view(text: str) -> SessionView | None:
-    """The view a row holds; None where it cannot be read, or lacks its memory, and the log must be folded anew."""
+    """The view stored in a row; None if it cannot be decoded or lacks its memory, so that the log must be folded."""
     try:
         view = _decoder.decode(text)
     except (msgspec.DecodeError, ValueError):

@@ -1,4 +1,4 @@
-"""What sessions used: tokens, money and time of tools, by day, model, project, session or tool."""
+"""Usage of sessions: tokens, cost and tool time, grouped by day, model, project, session or tool."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -13,14 +13,14 @@ from bobstay.server.db.tool_time import NO_TOOLS, Group, ToolSums, tool_sums
 
 Level: TypeAlias = Literal["ok", "warning", "critical"]
 WARNING, CRITICAL = 0.6, 0.9
-"""S000-34: from here on the context is nearly full."""
+"""Fractions of the context window from which it counts as nearly full."""
 MOST_GROUPS = 1_000
 
 
 class Spent(Struct, frozen=True):
     key: str
     calls: int
-    """Of models."""
+    """Requests to models."""
     input: int
     output: int
     cache_read: int
@@ -28,17 +28,17 @@ class Spent(Struct, frozen=True):
     cost: float
     """In US dollars."""
     cache_hit_rate: float
-    """Which part of what was sent to models came from their cache, 0 to 1."""
+    """The fraction of input tokens that were read from the models' caches, 0 to 1."""
     sessions: int
     tool_calls: int = 0
     tool_errors: int = 0
     tool_denied: int = 0
-    """Refused by a person or a rule; these are no errors."""
+    """Denied by a person or a rule; these are not errors."""
     tool_ms: int = 0
-    """How long tools worked, without the time somebody was asked. Calls that ran beside each other count each."""
+    """Run time of tools, without the time spent waiting for approval. Parallel calls each count in full."""
     title: str = ""
     context: int | None = None
-    """Of a session: tokens before its model now, of how many, and how near that is to the end."""
+    """Of a session: tokens in its context now; below, the size of the window and how full it is."""
     context_limit: int | None = None
     fullness: float | None = None
     level: Level | None = None
@@ -64,7 +64,7 @@ async def spending(database: Database, group: Group, since: str = "", until: str
         conditions.append(usage.c.day >= since)
     if until:
         conditions.append(usage.c.day <= until)
-    async with database.reading() as connection:
+    async with database.read_transaction() as connection:
         found: dict[str, Spent] = {}
         if (key := keys.get(group)) is not None:
             order = key.desc() if group == "day" else func.sum(usage.c.cost).desc()
@@ -81,7 +81,7 @@ async def spending(database: Database, group: Group, since: str = "", until: str
 
 
 def _with_tools(found: dict[str, Spent], tools: dict[str, ToolSums], group: Group) -> list[Spent]:
-    """A day or project may have had tools and no model, and the other way round."""
+    """Merge usage of models and tools: a group may have only one of them."""
     nothing = Spent("", 0, 0, 0, 0, 0, 0.0, 0.0, 0)
     keys = list(dict.fromkeys((*found, *tools)))[:MOST_GROUPS]
     joined = [
@@ -101,7 +101,7 @@ async def _sessions(connection: AsyncConnection, groups: list[Spent]) -> list[tu
 
 
 def level(fullness: float) -> Level:
-    """S000-34."""
+    """The warning level for a context that is full to this fraction."""
     return "critical" if fullness >= CRITICAL else "warning" if fullness >= WARNING else "ok"
 
 
@@ -120,7 +120,7 @@ COUNTED = ("input", "output", "cache_read", "cache_write", "cost")
 
 
 def _not_a_copy() -> ColumnElement[bool]:
-    """A fork begins with the entries of its parent: what they cost was paid once."""
+    """A fork begins with the entries of its parent, whose cost must count only once."""
     other = usage.alias("of_parent")
     copied = exists().where(other.c.session_id == sessions.c.parent, other.c.id == usage.c.id, other.c.at == usage.c.at)
     return not_(copied)

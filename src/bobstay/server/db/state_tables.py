@@ -1,7 +1,6 @@
-"""Small things the server must remember that no log holds: directories, environments, settings, devices, answers."""
+"""Access to tables that are not projections: session environments, push subscriptions and idempotent responses."""
 
 import time
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -9,76 +8,26 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from bobstay.model.ids import new_id
-from bobstay.server.db.apply_changes import upsert
 from bobstay.server.db.database import Database
-from bobstay.server.db.own_tables import idempotency, push_subscriptions, recent_dirs, session_env, settings
-from bobstay.server.db.storable_values import as_json, clean, identity
+from bobstay.server.db.own_tables import idempotency, push_subscriptions, session_env
+from bobstay.server.db.storable_values import as_json, bounded_id, clean
 from bobstay.server.errors import ApiError
 
 DAY = 86_400.0
-MOST_DIRECTORIES = 50
-LONGEST_PATH = 2_000
-"""In bytes: longer ones cannot be a key in PostgreSQL, and nobody chooses them from a list."""
 
-# ---------------------------------------------------------------- directories sessions were begun in
-
-
-async def used_directory(database: Database, path: str) -> None:
-    path = clean(path)
-    if len(path.encode()) > LONGEST_PATH:
-        return
-    async with database.owning() as connection:
-        again = update(recent_dirs).where(recent_dirs.c.path == path)
-        done = await connection.execute(again.values(used_at=time.time(), uses=recent_dirs.c.uses + 1))
-        if done.rowcount == 0:
-            row = {"path": path, "used_at": time.time(), "uses": 1}
-            await connection.execute(upsert(database.engines.dialect, recent_dirs), [row])
-
-
-async def recent_directories(database: Database, limit: int = MOST_DIRECTORIES) -> list[str]:
-    """Those used last first."""
-    query = select(recent_dirs.c.path).order_by(recent_dirs.c.used_at.desc(), recent_dirs.c.path)
-    async with database.reading() as connection:
-        return list(await connection.scalars(query.limit(max(1, min(limit, MOST_DIRECTORIES)))))
-
-
-# ---------------------------------------------------------------- variables a session is run with; they may be secret
+# ---------------------------------------------------------------- environment variables of sessions; may be secret
 
 
 async def set_environment(database: Database, session_id: str, variables: dict[str, str]) -> None:
     """Replace all variables of a session."""
     rows = [{"session_id": session_id, "name": name, "value": value} for name, value in variables.items()]
-    async with database.owning() as connection:
+    async with database.write_transaction() as connection:
         await connection.execute(delete(session_env).where(session_env.c.session_id == session_id))
         if rows:
             await connection.execute(insert(session_env), rows)
 
 
-async def environment(database: Database, session_id: str) -> dict[str, str]:
-    query = select(session_env.c.name, session_env.c.value).where(session_env.c.session_id == session_id)
-    async with database.reading() as connection:
-        return {row.name: row.value for row in await connection.execute(query)}
-
-
-# ---------------------------------------------------------------- settings people make in the console
-
-
-async def set_setting(database: Database, name: str, value: Any, by: str = "") -> None:
-    row = {"name": identity(name), "value": as_json(value), "updated_at": time.time(), "by": clean(by)}
-    async with database.owning() as connection:
-        await connection.execute(upsert(database.engines.dialect, settings), [row])
-
-
-async def setting(database: Database, name: str, default: Any = None) -> Any:
-    async with database.reading() as connection:
-        text = await connection.scalar(select(settings.c.value).where(settings.c.name == identity(name)))
-    try:
-        return default if text is None else msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return default
-
-
-# ---------------------------------------------------------------- devices that want to be told
+# ---------------------------------------------------------------- push subscriptions
 
 
 class Subscription(Struct, frozen=True):
@@ -88,10 +37,10 @@ class Subscription(Struct, frozen=True):
     keys: dict[str, str]
     created_at: float
     client: str = ""
-    """Whose it is: when that is revoked, it goes too."""
+    """Its owner: when that is revoked, the subscription is removed."""
     label: str = ""
     completed: bool = False
-    """Whether it wants to hear of work that is done, beside what needs a person."""
+    """Whether it is also notified of completed work, not only of interactions."""
 
 
 async def subscribe(
@@ -104,52 +53,54 @@ async def subscribe(
     label: str = "",
     completed: bool = False,
 ) -> Subscription:
-    """Note a device; one that is known under the same address already is noted anew."""
-    found = Subscription(
+    """Save a subscription; one with the same endpoint is replaced."""
+    subscription = Subscription(
         new_id(), clean(who), clean(endpoint, 2000), keys, time.time(), client, clean(label, 200), completed
     )
-    row = {**msgspec.structs.asdict(found), "keys": as_json(keys)}
-    async with database.owning() as connection:
-        await connection.execute(delete(push_subscriptions).where(push_subscriptions.c.endpoint == found.endpoint))
+    row = {**msgspec.structs.asdict(subscription), "keys": as_json(keys)}
+    async with database.write_transaction() as connection:
+        await connection.execute(
+            delete(push_subscriptions).where(push_subscriptions.c.endpoint == subscription.endpoint)
+        )
         await connection.execute(insert(push_subscriptions).values(row))
-    return found
+    return subscription
 
 
 async def subscriptions(database: Database, who: str = "") -> list[Subscription]:
     query = select(push_subscriptions).order_by(push_subscriptions.c.created_at)
     if who:
         query = query.where(push_subscriptions.c.who == who)
-    async with database.reading() as connection:
+    async with database.read_transaction() as connection:
         rows = (await connection.execute(query)).mappings().all()
     return [Subscription(**{**row, "keys": msgspec.json.decode(row["keys"])}) for row in rows]
 
 
 async def unsubscribe(database: Database, id: str) -> bool:
-    async with database.owning() as connection:
-        done = await connection.execute(delete(push_subscriptions).where(push_subscriptions.c.id == identity(id)))
+    async with database.write_transaction() as connection:
+        done = await connection.execute(delete(push_subscriptions).where(push_subscriptions.c.id == bounded_id(id)))
     return done.rowcount > 0
 
 
-# ---------------------------------------------------------------- requests that may come twice
+# ---------------------------------------------------------------- idempotent requests
 
 
-class Earlier(Struct, frozen=True):
-    """What the same request was answered the first time."""
+class StoredResponse(Struct, frozen=True):
+    """The response to the first request with the same key."""
 
     status: int
     body: str
 
 
-async def begin(database: Database, who: str, key: str, fingerprint: str) -> Earlier | None:
-    """The first request with this key gets None and must `finish` or `abandon`; a later one gets the first's answer.
+async def begin_request(database: Database, who: str, key: str, fingerprint: str) -> StoredResponse | None:
+    """The first request with this key gets None and must be finished or abandoned; later ones get its response.
 
     Raises:
         ApiError: `conflict`, the key was used for another request, or the first one still runs.
     """
-    row = {"who": identity(who), "key": identity(key), "fingerprint": fingerprint[:64], "at": time.time()}
+    row = {"who": bounded_id(who), "key": bounded_id(key), "fingerprint": fingerprint[:64], "at": time.time()}
     old = delete(idempotency).where(idempotency.c.at < time.time() - DAY)
     try:
-        async with database.owning() as connection:
+        async with database.write_transaction() as connection:
             await connection.execute(old)
             await connection.execute(insert(idempotency).values(row))
     except ApiError as error:
@@ -157,31 +108,31 @@ async def begin(database: Database, who: str, key: str, fingerprint: str) -> Ear
             raise
     else:
         return None
-    async with database.reading() as connection:
+    async with database.read_transaction() as connection:
         query = select(idempotency).where(idempotency.c.who == row["who"], idempotency.c.key == row["key"])
         found = (await connection.execute(query)).mappings().one_or_none()
     if found is None or found["status"] is None:
         raise ApiError("conflict", "The first request with this Idempotency-Key still runs. Ask again soon.")
     if found["fingerprint"] != row["fingerprint"]:
         raise ApiError("conflict", "This Idempotency-Key was used for another request. Use a new one.")
-    return Earlier(found["status"], found["body"])
+    return StoredResponse(found["status"], found["body"])
 
 
-async def forget_unfinished(database: Database) -> None:
-    """An earlier server ended while it ran these requests: they may be sent again."""
-    async with database.owning() as connection:
+async def delete_unfinished_requests(database: Database) -> None:
+    """Delete requests that an earlier server did not finish, so that they may be sent again."""
+    async with database.write_transaction() as connection:
         await connection.execute(delete(idempotency).where(idempotency.c.status.is_(None)))
 
 
-async def finish(database: Database, who: str, key: str, status: int, body: str) -> None:
-    """Keep the answer for a day."""
-    which = update(idempotency).where(idempotency.c.who == identity(who), idempotency.c.key == identity(key))
-    async with database.owning() as connection:
+async def finish_request(database: Database, who: str, key: str, status: int, body: str) -> None:
+    """Store the response for a day."""
+    which = update(idempotency).where(idempotency.c.who == bounded_id(who), idempotency.c.key == bounded_id(key))
+    async with database.write_transaction() as connection:
         await connection.execute(which.values(status=status, body=clean(body, 1024 * 1024)))
 
 
-async def abandon(database: Database, who: str, key: str) -> None:
-    """The request had no effect: the same key may be used again."""
-    which = delete(idempotency).where(idempotency.c.who == identity(who), idempotency.c.key == identity(key))
-    async with database.owning() as connection:
+async def abandon_request(database: Database, who: str, key: str) -> None:
+    """Release the key of a request that had no effect, so that it may be used again."""
+    which = delete(idempotency).where(idempotency.c.who == bounded_id(who), idempotency.c.key == bounded_id(key))
+    async with database.write_transaction() as connection:
         await connection.execute(which)

@@ -1,4 +1,4 @@
-"""Values as tables can hold them: text of any origin made storable, long things cut with their length noted."""
+"""Converts values to a form that both databases can store: invalid characters replaced, long values shortened."""
 
 import math
 from typing import Any
@@ -6,20 +6,20 @@ from typing import Any
 from bobstay.sessions.log_codec import Unstorable, to_json
 
 LONGEST_TEXT = 256 * 1024
-"""Characters of one text that a table keeps; the log has it all."""
+"""Characters of one text that a table keeps; the log has all of it."""
 LONGEST_OUTPUT = 64 * 1024
 LONGEST_INPUT = 256 * 1024
 LONGEST_LEAF = 4 * 1024
-"""Of one string in an input that is too long as a whole."""
+"""Characters of one string in an input that is too long as a whole."""
 MOST_LEAVES = 2_000
 LONGEST_ID = 200
 LONGEST_DIRECTORY = 500
-"""Of those that are in an index of a table: PostgreSQL takes no more than 2,704 bytes there."""
+"""Characters of an indexed path: PostgreSQL allows no more than 2,704 bytes in an index."""
 LARGEST = 2**53 - 1
 
 
 def clean(text: str, longest: int = LONGEST_TEXT) -> str:
-    """`text` without what a database refuses: NUL, and halves of surrogate pairs."""
+    """`text` without characters that databases refuse: NUL and lone surrogates."""
     text = text[:longest]
     if "\0" in text:
         text = text.replace("\0", "\N{SYMBOL FOR NULL}")
@@ -32,8 +32,8 @@ def clean(text: str, longest: int = LONGEST_TEXT) -> str:
     return text
 
 
-def identity(id: str, longest: int = LONGEST_ID) -> str:
-    """An id as a key. One that is too long for a key is cut, with a hash so that two stay two."""
+def bounded_id(id: str, longest: int = LONGEST_ID) -> str:
+    """An id as a key. One that is too long is cut and gets a hash, so that it stays unique."""
     if len(id) > longest:
         from hashlib import sha256
 
@@ -41,17 +41,17 @@ def identity(id: str, longest: int = LONGEST_ID) -> str:
     return clean(id)
 
 
-def both_ends(text: str, longest: int = LONGEST_OUTPUT) -> str:
-    """The beginning and the end of a long output: both tell more than the middle."""
+def elide_middle(text: str, longest: int = LONGEST_OUTPUT) -> str:
+    """The beginning and the end of a long output: both are more useful than the middle."""
     if len(text) <= longest:
         return clean(text, longest)
     tail = longest // 4
-    left_out = f"\n[... {len(text) - longest} characters are left out here ...]\n"
-    return clean(text[: longest - tail] + left_out + text[-tail:], longest + len(left_out))
+    notice = f"\n[... {len(text) - longest} characters are left out here ...]\n"
+    return clean(text[: longest - tail] + notice + text[-tail:], longest + len(notice))
 
 
-def whole(number: int) -> int:
-    """`number` as every database, and every JavaScript, can hold it."""
+def clamp_integer(number: int) -> int:
+    """`number` clamped to the integers that JavaScript represents exactly."""
     return max(-LARGEST, min(number, LARGEST))
 
 
@@ -59,16 +59,16 @@ def finite(number: float) -> float:
     return float(number) if math.isfinite(number) else 0.0
 
 
-def exactly(moment: float) -> str:
-    """A moment for a cursor: to the last bit, or two pages would overlap. A plus would be a blank in an address."""
+def encode_moment(moment: float) -> str:
+    """A time for a cursor: exact, or pages would overlap, and without a plus sign, which means a space in a URL."""
     return float(moment).hex().replace("+", "")
 
 
-def exact(text: str) -> float:
-    """A moment as `exactly` wrote it.
+def decode_moment(text: str) -> float:
+    """A time as written by `encode_moment`.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is malformed.
     """
     number = float.fromhex(text)
     if not math.isfinite(number):
@@ -77,47 +77,47 @@ def exact(text: str) -> float:
 
 
 def as_json(value: Any) -> str:
-    """`value` as JSON text; null where it has no such form."""
+    """`value` as JSON text; null if it cannot be encoded."""
     try:
         return to_json(value).decode()
     except Unstorable:
         return "null"
 
 
-def shortened_json(value: Any, longest: int = LONGEST_INPUT) -> tuple[str, int]:
-    """JSON text of `value` and the length of the whole; where that is too long, its long strings are cut."""
+def shorten_json(value: Any, longest: int = LONGEST_INPUT) -> tuple[str, int]:
+    """JSON text of `value`, with long strings cut if it is too long, and the length of the full text."""
     text = as_json(value)
     length = len(text)
     for leaf in (LONGEST_LEAF, 200):
         if len(text) > longest:
-            text = as_json(_shortened(value, leaf))
+            text = as_json(_shorten(value, leaf))
     return (text if len(text) <= longest else "null"), length
 
 
-def leaves(value: Any) -> str:
-    """All strings within a JSON value, a line each: what there is to search in it."""
+def collect_strings(value: Any) -> str:
+    """All strings within a JSON value, one per line, for the search."""
     found: list[str] = []
-    waiting: list[Any] = [value]
-    while waiting and len(found) < MOST_LEAVES:
-        match waiting.pop():
+    pending: list[Any] = [value]
+    while pending and len(found) < MOST_LEAVES:
+        match pending.pop():
             case str() as text:
                 found.append(text)
             case dict() as fields:
-                waiting.extend(reversed(fields.values()))
+                pending.extend(reversed(fields.values()))
             case list() | tuple() as entries:
-                waiting.extend(reversed(entries))
+                pending.extend(reversed(entries))
             case _:
                 continue
     return "\n".join(found)
 
 
-def _shortened(value: Any, longest: int) -> Any:
+def _shorten(value: Any, longest: int) -> Any:
     match value:
         case str() if len(value) > longest:
             return f"{value[:longest]}[... {len(value) - longest} more characters]"
         case dict():
-            return {key: _shortened(entry, longest) for key, entry in value.items()}
+            return {key: _shorten(entry, longest) for key, entry in value.items()}
         case list() | tuple():
-            return [_shortened(entry, longest) for entry in value]
+            return [_shorten(entry, longest) for entry in value]
         case _:
             return value

@@ -1,4 +1,4 @@
-"""How often tools were called and how long they worked: sums over calls, by whatever one wants to know."""
+"""Statistics of tool calls: counts and run time, grouped by day, model, project, session or tool."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -20,7 +20,7 @@ class ToolSums(Struct, frozen=True):
     sessions: int
 
     def fields(self) -> dict[str, Any]:
-        """As `Spent` names them."""
+        """The sums under the field names of `Spent`."""
         return {
             "tool_calls": self.calls,
             "tool_errors": self.errors,
@@ -35,7 +35,7 @@ NO_TOOLS = ToolSums(0, 0, 0, 0, 0)
 async def tool_sums(
     connection: AsyncConnection, group: Group | None, since: str = "", until: str = ""
 ) -> dict[str, ToolSums]:
-    """By key, those that took longest first; with no group all of them under ""."""
+    """Sums by key, longest run time first; without a group all calls are summed under ""."""
     keys: dict[Group, ColumnElement[Any]] = {
         "day": tool_calls.c.day,
         "model": messages.c.model,
@@ -61,8 +61,8 @@ async def tool_sums(
         worked.label("milliseconds"),
         func.count(tool_calls.c.session_id.distinct()).label("sessions"),
     )
-    said = and_(messages.c.session_id == tool_calls.c.session_id, messages.c.id == tool_calls.c.message_id)
-    source = tool_calls.join(sessions, sessions.c.id == tool_calls.c.session_id).outerjoin(messages, said)
+    same_message = and_(messages.c.session_id == tool_calls.c.session_id, messages.c.id == tool_calls.c.message_id)
+    source = tool_calls.join(sessions, sessions.c.id == tool_calls.c.session_id).outerjoin(messages, same_message)
     query = query.select_from(source).where(and_(*conditions))
     if group is not None:
         query = query.group_by(key).order_by(worked.desc(), key).limit(MOST)
@@ -71,7 +71,7 @@ async def tool_sums(
 
 
 def _milliseconds() -> ColumnElement[Any]:
-    """What the engine measured; else the time between call and result, less the time a person was asked."""
+    """The duration the engine measured; else the time from call to result, less the time spent on interactions."""
     waited = (
         select(func.coalesce(func.sum(interactions.c.closed_at - interactions.c.opened_at), 0.0))
         .where(
@@ -82,8 +82,8 @@ def _milliseconds() -> ColumnElement[Any]:
         .correlate(tool_calls)
         .scalar_subquery()
     )
-    begun = func.coalesce(tool_calls.c.started_at, tool_calls.c.called_at)
-    passed = (tool_calls.c.result_at - begun - waited) * 1000
+    started = func.coalesce(tool_calls.c.started_at, tool_calls.c.called_at)
+    passed = (tool_calls.c.result_at - started - waited) * 1000
     return case(
         (tool_calls.c.result_at.is_(None), 0.0),
         (tool_calls.c.duration_ms > 0, tool_calls.c.duration_ms + 0.0),
@@ -93,7 +93,7 @@ def _milliseconds() -> ColumnElement[Any]:
 
 
 def _not_a_copy() -> ColumnElement[bool]:
-    """A fork begins with the calls of its parent: they were made once."""
+    """A fork begins with the calls of its parent, which must count only once."""
     other = tool_calls.alias("of_parent")
     copied = exists().where(
         other.c.session_id == sessions.c.parent,

@@ -1,4 +1,4 @@
-"""Which files a session has changed, as far as its tool calls tell: those it edited, and when its commands ran."""
+"""Finds the files that a session changed, from its tool calls: edited paths, and the times its commands ran."""
 
 import os
 from collections.abc import Mapping
@@ -15,16 +15,16 @@ from bobstay.server.sessions.session_view import SessionView
 EDITING = ("Edit", "MultiEdit", "NotebookEdit", "Write")
 RUNNING = ("Bash",)
 SLACK = 0.1
-"""Seconds: file systems count time more coarsely than we do."""
+"""Seconds of tolerance: file systems have a coarser clock."""
 
 
 class CommandRun(Struct, frozen=True):
-    """A command, and when it ran."""
+    """A command and the time it ran."""
 
     command: str
     begun: float
     ended: float
-    """Of one in the background: when the session was last active, for nobody knows when it writes."""
+    """For a background command: when the session was last active, because its real end is not known."""
 
     def covers(self, moment: float) -> bool:
         return self.begun - SLACK <= moment <= self.ended + SLACK
@@ -32,19 +32,19 @@ class CommandRun(Struct, frozen=True):
 
 class TouchedFiles(Struct):
     edited: dict[str, float] = field(default_factory=dict)
-    """Absolute paths, and when each was edited last."""
+    """Absolute paths, with the time of the last edit."""
     runs: list[CommandRun] = field(default_factory=list)
 
-    def ran_at(self, moment: float) -> bool:
+    def has_run_at(self, moment: float) -> bool:
         return any(run.covers(moment) for run in self.runs)
 
-    def names(self, path: str) -> bool:
-        """Whether a command names a file, which is all that is known of one that was deleted."""
+    def has_command_naming(self, path: str) -> bool:
+        """Whether a command names a file: the only evidence for a file that was deleted."""
         return any(os.path.basename(path) in run.command for run in self.runs)
 
 
-async def touched(database: Database, view: SessionView, *, last_turn: bool = False) -> TouchedFiles:
-    """What a session has changed by its own calls; with `last_turn` since its last prompt."""
+async def find_touched_files(database: Database, view: SessionView, *, last_turn: bool = False) -> TouchedFiles:
+    """The files a session changed by its own calls; with `last_turn`, since its last prompt."""
     session_id, cwd, until = view.id, view.cwd, view.updated_at
     calls = tool_calls.c
     query = select(calls.name, calls.input, calls.called_at, calls.started_at, calls.result_at).where(
@@ -57,7 +57,7 @@ async def touched(database: Database, view: SessionView, *, last_turn: bool = Fa
         begun = select(sessions.c.turn_seq).where(sessions.c.id == session_id).scalar_subquery()
         query = query.where(calls.called_seq >= begun)
     found = TouchedFiles()
-    async with database.reading() as connection:
+    async with database.read_transaction() as connection:
         for row in (await connection.execute(query.order_by(calls.called_seq))).mappings():
             _add(found, row, cwd, until)
     return found

@@ -1,4 +1,4 @@
-"""The transcript of a session in pages, newest first: what was said, calls with their results, what else happened."""
+"""Pages of a session's transcript, newest first: messages, tool calls with their results, and notices."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias
@@ -14,7 +14,7 @@ from bobstay.server.db.projected_tables import messages, parts, sessions, tool_c
 
 MOST_ROWS = 200
 SHOWN = 16 * 1024
-"""Characters of one text or output in a page; `whole_call` and the log have more."""
+"""Characters of one text or output in a page; `read_call` and the log have more."""
 
 CallStatus: TypeAlias = Literal[
     "pending", "running", "completed", "error", "denied", "interrupted", "no_result", "no_call"
@@ -23,12 +23,12 @@ RowKind: TypeAlias = Literal["user", "harness", "assistant", "notice", "turn", "
 
 
 class CallRow(Struct, frozen=True, omit_defaults=True):
-    """A call of a tool: one row for its id, however often it or its result was told of."""
+    """A tool call: one row per id, however often the call or its result was reported."""
 
     id: str
     name: str
     status: CallStatus
-    """`no_result`: the turn is over and none came. `no_call`: there is a result, but the call never came."""
+    """`no_result`: the turn ended without one. `no_call`: there is a result, but no call."""
     input: Any = None
     input_length: int = 0
     """Of the whole input as JSON; long strings in `input` may be cut."""
@@ -38,7 +38,7 @@ class CallRow(Struct, frozen=True, omit_defaults=True):
     is_error: bool = False
     duration_ms: int = 0
     rev: int = 0
-    """How many results came; the last one is shown."""
+    """Number of results; the last one is shown."""
     agent: str = ""
     parent_call: str = ""
     seq: int = 0
@@ -60,12 +60,12 @@ class PartRow(Struct, frozen=True, omit_defaults=True):
 
 class TranscriptRow(Struct, frozen=True, omit_defaults=True):
     seq: int
-    """Its place in the session, and the cursor for what is older."""
+    """Its position in the session, and the cursor for older rows."""
     id: str
     kind: RowKind
     at: float
     changed: int
-    """The last entry that changed it: what a stream says after that is newer."""
+    """The last entry that changed it: later events of a stream are newer."""
     origin: str = ""
     agent: str = ""
     parent_call: str = ""
@@ -81,15 +81,15 @@ class Transcript(Struct, frozen=True):
     rows: tuple[TranscriptRow, ...]
     """Newest first."""
     seq: int
-    """The last entry of the session that is in here: a stream goes on after it."""
+    """The last entry of the session that is included: a stream continues after it."""
     before: int | None
     """Cursor of the next, older page; none if this was the last."""
 
 
-async def rows(database: Database, session_id: str, before: int | None = None, limit: int = 50) -> Transcript:
+async def read_page(database: Database, session_id: str, before: int | None = None, limit: int = 50) -> Transcript:
     """One page of a session's transcript."""
     limit = max(1, min(limit, MOST_ROWS))
-    async with database.reading() as connection:
+    async with database.read_transaction() as connection:
         turn = await _turn(connection, session_id)
         if turn is None:
             return Transcript((), 0, None)
@@ -112,9 +112,9 @@ async def rows(database: Database, session_id: str, before: int | None = None, l
     return Transcript(tuple(made), turn["seq"], older)
 
 
-async def whole_call(database: Database, session_id: str, call_id: str) -> CallRow | None:
-    """A call with all of its input and output that the tables keep."""
-    async with database.reading() as connection:
+async def read_call(database: Database, session_id: str, call_id: str) -> CallRow | None:
+    """A call with all of the input and output that the tables keep."""
+    async with database.read_transaction() as connection:
         turn = await _turn(connection, session_id)
         found = await _read(connection, _of(tool_calls, session_id, "call_id", [call_id]))
     return call_row(found[0], turn, shown=10**9) if turn is not None and found else None
@@ -143,7 +143,7 @@ def call_row(row: RowMapping, turn: RowMapping, shown: int = SHOWN) -> CallRow:
 
 
 def status_of(row: RowMapping, turn: RowMapping) -> CallStatus:
-    """Where a call stands. One that got no result waits only while its own turn goes on (FM-10)."""
+    """The status of a call. One without a result is pending only while its own turn runs."""
     if row["called_seq"] is None and row["started_seq"] is None:
         return "no_call"
     if row["result_seq"] is None:
@@ -165,19 +165,20 @@ async def _turn(connection: AsyncConnection, session_id: str) -> RowMapping | No
 async def _spots(
     connection: AsyncConnection, session_id: str, before: int | None, limit: int
 ) -> Sequence[tuple[int, str, str]]:
-    """What is on the page: messages, and results whose call never came (FM-9), which would have no row otherwise."""
-    said = select(messages.c.seq.label("seq"), literal("message").label("kind"), messages.c.id.label("id"))
-    said = said.where(messages.c.session_id == session_id)
-    alone = select(tool_calls.c.result_seq, literal("result"), tool_calls.c.call_id)
-    alone = alone.where(
+    """The rows on a page: messages, and results without a call, which would not be shown otherwise."""
+    of_messages = select(messages.c.seq.label("seq"), literal("message").label("kind"), messages.c.id.label("id"))
+    of_messages = of_messages.where(messages.c.session_id == session_id)
+    of_results = select(tool_calls.c.result_seq, literal("result"), tool_calls.c.call_id)
+    of_results = of_results.where(
         tool_calls.c.session_id == session_id,
         tool_calls.c.called_seq.is_(None),
         tool_calls.c.started_seq.is_(None),
         tool_calls.c.result_seq.is_not(None),
     )
     if before is not None:
-        said, alone = said.where(messages.c.seq < before), alone.where(tool_calls.c.result_seq < before)
-    spots = union_all(said, alone).subquery()
+        of_messages = of_messages.where(messages.c.seq < before)
+        of_results = of_results.where(tool_calls.c.result_seq < before)
+    spots = union_all(of_messages, of_results).subquery()
     query = select(spots.c.seq, spots.c.kind, spots.c.id).order_by(spots.c.seq.desc(), spots.c.id).limit(limit)
     return [(row.seq, row.kind, row.id) for row in await connection.execute(query)]
 
@@ -235,11 +236,11 @@ def _result_row(row: RowMapping, turn: RowMapping) -> TranscriptRow:
 
 
 def _cut(row: RowMapping, shown: int) -> Any:
-    """An input that is too long for a page: its strings cut further."""
-    from bobstay.server.db.storable_values import shortened_json
+    """An input that is too long for a page, with its strings cut further."""
+    from bobstay.server.db.storable_values import shorten_json
 
     whole = _read_json(row["input"])
-    return None if whole is None else _read_json(shortened_json(whole, shown)[0])
+    return None if whole is None else _read_json(shorten_json(whole, shown)[0])
 
 
 def _read_json(text: str | None) -> Any:

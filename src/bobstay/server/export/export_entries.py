@@ -1,4 +1,4 @@
-"""The entries of a session for an export: without secrets, one at a time, whoever writes the log meanwhile."""
+"""Reads the entries of a session for an export, redacted and one at a time, also while the log is written."""
 
 from collections.abc import Iterator
 
@@ -7,29 +7,29 @@ from bobstay.redaction.redactor import Redactor
 from bobstay.server.sessions.log_reader import LogReader
 
 
-def entries(reader: LogReader, mask: Redactor, until: int) -> Iterator[Envelope]:
-    """All entries up to `until`, masked (FM-56)."""
+def entries(reader: LogReader, redactor: Redactor, until: int) -> Iterator[Envelope]:
+    """All entries up to `until`, redacted."""
     for envelope in reader.read():
         if envelope.seq > until:
             return
-        masked: Envelope = mask.value(envelope)
-        yield masked
+        redacted: Envelope = redactor.redact_value(envelope)
+        yield redacted
 
 
-def branch(reader: LogReader, mask: Redactor, until: int) -> Iterator[Envelope]:
-    """The same for the entries that lead to the last one, without branches that were left.
+def branch(reader: LogReader, redactor: Redactor, until: int) -> Iterator[Envelope]:
+    """The entries of the current branch up to `until`, without abandoned branches.
 
-    The log is read twice, so that only ids are held in memory and never what was said.
+    The log is read twice, so that only ids are held in memory, not the content.
     """
-    wanted = _way(reader, until)
-    for envelope in entries(reader, mask, until):
+    wanted = _branch_ids(reader, until)
+    for envelope in entries(reader, redactor, until):
         if envelope.id in wanted:
             wanted.discard(envelope.id)
             yield envelope
 
 
-def _way(reader: LogReader, until: int) -> set[str]:
-    """Ids from the first entry to the last. One whose parent is missing follows what stands before it."""
+def _branch_ids(reader: LogReader, until: int) -> set[str]:
+    """Ids from the first entry to the last. An entry whose parent is missing follows the one before it."""
     parents: dict[str, str] = {}
     last = ""
     for envelope in reader.read():
@@ -38,8 +38,8 @@ def _way(reader: LogReader, until: int) -> set[str]:
         if envelope.id not in parents:
             parents[envelope.id] = envelope.parent if envelope.parent in parents or not envelope.parent else last
             last = envelope.id
-    way: set[str] = set()
-    while last and last not in way:
-        way.add(last)
+    branch_ids: set[str] = set()
+    while last and last not in branch_ids:
+        branch_ids.add(last)
         last = parents[last]
-    return way
+    return branch_ids

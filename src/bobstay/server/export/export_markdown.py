@@ -1,4 +1,4 @@
-"""A session as Markdown for people: who said what, what was run, and how it ended."""
+"""Renders a session as Markdown: messages, tool calls, decisions and results."""
 
 import re
 from collections.abc import Iterator
@@ -6,22 +6,35 @@ from typing import Any
 
 import msgspec
 
+from bobstay.model.background_events import BackgroundEvent
 from bobstay.model.event import (
+    Advised,
     BlockDone,
     Durable,
     Envelope,
+    HookRan,
+    InputDropped,
+    InputQueued,
     InteractionClosed,
+    InteractionOpened,
+    MessageDone,
     ModeChanged,
     ModelChanged,
     Noted,
+    PermissionsChanged,
     Prompted,
+    Pruned,
+    Raw,
     RunDone,
+    SessionStarted,
     TasksReplaced,
     ToolDone,
+    ToolStarted,
+    TurnStarted,
 )
 from bobstay.model.ids import timestamp
 from bobstay.model.message import Block, Image, Text, Thinking, ToolCall
-from bobstay.model.session_events import ArtifactMade
+from bobstay.model.session_events import ArtifactMade, Configured, InterruptAsked, SessionChanged, WorkerEvent
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.log_codec import to_json
 
@@ -32,7 +45,7 @@ _MARKS = {"completed": "x", "in_progress": "-", "pending": " "}
 
 
 def head(view: SessionView) -> Iterator[str]:
-    """The title, and what the session was."""
+    """The title and the facts of the session."""
     yield f"# {_plain(view.title) or 'A session'}\n\n"
     facts = {
         "Session": view.id,
@@ -43,23 +56,23 @@ def head(view: SessionView) -> Iterator[str]:
         "Status": view.status,
         "Cost": f"${view.cost:.4f}" if view.cost else "",
     }
-    for name, words in facts.items():
-        if words:
-            yield f"- {name}: {_plain(words)}\n"
+    for name, value in facts.items():
+        if value:
+            yield f"- {name}: {_plain(value)}\n"
     yield "\n"
 
 
 def paragraphs(envelope: Envelope) -> Iterator[str]:
-    """What an entry adds to the text; most add nothing."""
+    """The Markdown of an entry; most have none."""
     whose = f" (agent {_plain(envelope.agent)})" if envelope.agent else ""
     event: Durable = envelope.event
     match event:
         case Prompted(origin="human", blocks=blocks):
-            yield f"## User · {_moment(envelope.at)}\n\n{_said(blocks)}\n\n"
+            yield f"## User · {_moment(envelope.at)}\n\n{_blocks(blocks)}\n\n"
         case BlockDone(block=ToolCall() as call):
             yield f"### {_plain(call.name)}{whose}\n\n{fenced(_json(call.input), 'json')}\n\n"
         case BlockDone(block=block, partial=partial):
-            yield f"## Assistant{whose}{' (cut short)' if partial else ''}\n\n{_said((block,))}\n\n"
+            yield f"## Assistant{whose}{' (cut short)' if partial else ''}\n\n{_blocks((block,))}\n\n"
         case ToolDone(reply=reply, denied=denied):
             word = "Not allowed" if denied else "Failed" if reply.is_error else "Result"
             yield f"{word}:\n\n{fenced(_output(reply.content))}\n\n"
@@ -69,7 +82,7 @@ def paragraphs(envelope: Envelope) -> Iterator[str]:
         case TasksReplaced(tasks=tasks):
             yield "".join(f"- [{_MARKS[task.status]}] {_plain(task.content)}\n" for task in tasks) + "\n"
         case ArtifactMade(kind=kind, title=title, text=text):
-            yield f"## {kind.capitalize()}: {_plain(title)}\n\n{closed(text)}\n\n"
+            yield f"## {kind.capitalize()}: {_plain(title)}\n\n{close_fences(text)}\n\n"
         case Noted(text=text, level=level):
             yield f"> {level}: {_plain(text)}\n\n"
         case ModeChanged(mode=mode):
@@ -78,19 +91,39 @@ def paragraphs(envelope: Envelope) -> Iterator[str]:
             yield f"> Model: {_plain(model)}\n\n"
         case RunDone(ending=ending, text=text) if ending != "completed":
             yield f"> The turn ended: {ending}.{f' {_plain(text)}' if text else ''}\n\n"
-        case _:
+        case (
+            WorkerEvent()
+            | BackgroundEvent()
+            | Prompted()
+            | InputQueued()
+            | InputDropped()
+            | TurnStarted()
+            | MessageDone()
+            | Pruned()
+            | RunDone()
+            | InteractionOpened()
+            | Advised()
+            | ToolStarted()
+            | PermissionsChanged()
+            | HookRan()
+            | Raw()
+            | SessionStarted()
+            | Configured()
+            | SessionChanged()
+            | InterruptAsked()
+        ):
             return
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A block of code that ends where we say, whatever stands in it."""
+    """A code block whose fence is longer than any in the text."""
     longest = max((len(run) for run in _TICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def closed(text: str) -> str:
-    """Markdown of somebody else's, with an end to a block of code that was left open: what follows is ours again."""
+def close_fences(text: str) -> str:
+    """Foreign Markdown with its last open code block closed, so that it does not swallow what follows."""
     fence = ""
     for line in text.splitlines():
         found = _FENCE.match(line)
@@ -103,28 +136,28 @@ def closed(text: str) -> str:
     return f"{text}\n{fence}" if fence else text
 
 
-def _said(blocks: tuple[Block, ...]) -> str:
+def _blocks(blocks: tuple[Block, ...]) -> str:
     return "\n\n".join(_block(block) for block in blocks)
 
 
 def _block(block: Block) -> str:
     match block:
         case Text(text=text):
-            return closed(text)
+            return close_fences(text)
         case Thinking(text=text, redacted=redacted):
-            words = "(hidden by the vendor)" if redacted else text
-            return "\n".join(f"> {line}" for line in f"*Thinking:* {words}".splitlines())
+            value = "(hidden by the vendor)" if redacted else text
+            return "\n".join(f"> {line}" for line in f"*Thinking:* {value}".splitlines())
         case Image():
-            return _picture(block)
+            return _image(block)
         case _:
             return fenced(_json(block), "json")
 
 
 def _output(parts: tuple[Text | Image, ...]) -> str:
-    return "\n".join(part.text if isinstance(part, Text) else _picture(part) for part in parts)
+    return "\n".join(part.text if isinstance(part, Text) else _image(part) for part in parts)
 
 
-def _picture(image: Image) -> str:
+def _image(image: Image) -> str:
     return f"[{_plain(image.media_type)}, about {len(image.data) * 3 // 4} bytes]"
 
 
@@ -133,7 +166,7 @@ def _json(value: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    """On one line, with nothing that Markdown would take for more than words."""
+    """On one line, with Markdown characters escaped."""
     return _SPECIAL.sub(r"\\\1", " ".join(text[:2_000].split()))
 
 

@@ -1,4 +1,4 @@
-"""Names of exported files: words of the title that are safe everywhere, and enough of the id to tell them apart."""
+"""File names of exports: a safe form of the title with the start of the session id."""
 
 import re
 
@@ -7,7 +7,7 @@ LONGEST = 48
 
 
 def file_name(title: str, session_id: str, ending: str) -> str:
-    """Only letters, digits, `-` and one dot: nothing a header, a shell or a file system could take for more."""
-    words = _UNSAFE.sub("-", title.lower()[: 4 * LONGEST]).strip("-")[:LONGEST].strip("-")
+    """Only letters, digits, `-` and one dot, which are safe in headers, shells and file systems."""
+    name = _UNSAFE.sub("-", title.lower()[: 4 * LONGEST]).strip("-")[:LONGEST].strip("-")
     id = _UNSAFE.sub("", session_id.lower())[:8]
-    return f"{words or 'session'}-{id}.{ending}"
+    return f"{name or 'session'}-{id}.{ending}"

@@ -1,8 +1,8 @@
-"""Opens what lies beneath a directory and nothing else: no symbolic link, no `..`, no mount of the kernel's own files.
+"""Opens files beneath a directory and nowhere else: no symbolic links, no `..`, no kernel file systems.
 
-The kernel does it in one step where it knows how (`openat2`); elsewhere each component is opened from the one before
-it, refusing links. Nothing is opened for reading before it is known to be a regular file or a directory, so a pipe
-blocks nobody and a device is never touched.
+Where the kernel supports it (`openat2`), a path is opened in one step; elsewhere each component is opened relative to
+the previous one, refusing links. Nothing is opened for reading before it is known to be a regular file or a directory,
+so that pipes cannot block and devices are never touched.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import cache
 
 from bobstay.server.errors import ApiError
-from bobstay.server.files.path_names import shown
+from bobstay.server.files.path_names import encode_path
 
 _OPENAT2 = 437
 _RESOLVE = 0x04 | 0x02 | 0x08
@@ -29,13 +29,13 @@ class _OpenHow(ctypes.Structure):
 
 
 @contextmanager
-def opened(root: int, parts: Sequence[bytes], *, directory: bool = False) -> Generator[int, None, None]:
-    """A descriptor to read a regular file, or list a directory, that lies at `parts` beneath the directory `root`.
+def open_confined(root: int, parts: Sequence[bytes], *, directory: bool = False) -> Generator[int, None, None]:
+    """A descriptor to read a regular file, or list a directory, at `parts` beneath the directory `root`.
 
     Raises:
-        ApiError: not_found, forbidden (a link, a device, a pipe), invalid (not the kind that was asked for).
+        ApiError: not_found, forbidden (a link, a device, a pipe), invalid (not of the requested kind).
     """
-    handle = _reach(root, parts)
+    handle = _open_path(root, parts)
     try:
         _check_kind(handle, parts, directory=directory)
         reader = _reopen(handle, root, parts, directory=directory)
@@ -56,7 +56,7 @@ def open_directory(path: str) -> int:
     parts = [part for part in os.fsencode(path).split(b"/") if part]
     top = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        handle = _reach(top, parts)
+        handle = _open_path(top, parts)
     finally:
         os.close(top)
     if not stat.S_ISDIR(os.fstat(handle).st_mode):
@@ -65,24 +65,24 @@ def open_directory(path: str) -> int:
     return handle
 
 
-def reach_in_one(root: int, parts: Sequence[bytes]) -> int:
+def open_with_openat2(root: int, parts: Sequence[bytes]) -> int:
     """Raises:
-    OSError: ENOSYS or EPERM where the kernel cannot do it; ELOOP and EXDEV where the path leads out.
+    OSError: ENOSYS or EPERM if the kernel does not support it; ELOOP and EXDEV if the path leads out.
     """
     how = _OpenHow(_PATH | os.O_CLOEXEC | os.O_NOFOLLOW, 0, _RESOLVE)
     while True:
-        place = ctypes.c_char_p(b"/".join(parts) or b".")
+        relative = ctypes.c_char_p(b"/".join(parts) or b".")
         size = ctypes.c_size_t(ctypes.sizeof(how))
-        handle = int(_syscall()(ctypes.c_long(_OPENAT2), ctypes.c_long(root), place, ctypes.byref(how), size))
+        handle = int(_syscall()(ctypes.c_long(_OPENAT2), ctypes.c_long(root), relative, ctypes.byref(how), size))
         if handle >= 0:
             return handle
         number = ctypes.get_errno()
-        if number != errno.EAGAIN:  # something was renamed meanwhile, and the kernel could not be sure
+        if number != errno.EAGAIN:  # a concurrent rename: the kernel asks to try again
             raise OSError(number, os.strerror(number))
 
 
-def reach_by_steps(root: int, parts: Sequence[bytes]) -> int:
-    """The same without help of the kernel: one component after the other."""
+def open_stepwise(root: int, parts: Sequence[bytes]) -> int:
+    """Open a path one component after the other, without `openat2`."""
     handle = os.dup(root)
     try:
         for number, part in enumerate(parts, start=1):
@@ -104,22 +104,22 @@ def _check_step(handle: int, *, last: bool) -> None:
         raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
 
 
-def _reach(root: int, parts: Sequence[bytes]) -> int:
+def _open_path(root: int, parts: Sequence[bytes]) -> int:
     try:
-        handle = reach_in_one(root, parts) if _has_openat2() else reach_by_steps(root, parts)
+        handle = open_with_openat2(root, parts) if _has_openat2() else open_stepwise(root, parts)
     except OSError as error:
-        raise _refused(error, parts) from None
+        raise _to_api_error(error, parts) from None
     if stat.S_ISLNK(os.fstat(handle).st_mode):
         os.close(handle)
-        raise _refused(OSError(errno.ELOOP, ""), parts)
+        raise _to_api_error(OSError(errno.ELOOP, ""), parts)
     return handle
 
 
 def _check_kind(handle: int, parts: Sequence[bytes], *, directory: bool) -> None:
     found = os.fstat(handle)
-    name = shown(b"/".join(parts)) or "."
+    name = encode_path(b"/".join(parts)) or "."
     if found.st_dev in _kernel_devices():
-        raise ApiError("forbidden", f"{name} belongs to the system and is no file of the project.")
+        raise ApiError("forbidden", f"{name} belongs to the system and is not a file of the project.")
     if stat.S_ISDIR(found.st_mode):
         if not directory:
             raise ApiError("invalid", f"{name} is a directory.")
@@ -130,7 +130,7 @@ def _check_kind(handle: int, parts: Sequence[bytes], *, directory: bool) -> None
 
 
 def _reopen(handle: int, root: int, parts: Sequence[bytes], *, directory: bool) -> int:
-    """The very thing `handle` stands for, now to be read."""
+    """Open the file that `handle` refers to for reading."""
     flags = os.O_RDONLY | _SAFE | (os.O_DIRECTORY if directory else 0)
     try:
         if not _PATH:
@@ -140,25 +140,25 @@ def _reopen(handle: int, root: int, parts: Sequence[bytes], *, directory: bool) 
         try:
             return os.open(f"/proc/self/fd/{handle}", flags & ~os.O_NOFOLLOW)
         except FileNotFoundError:
-            return _again(handle, root, parts, flags)  # there is no /proc
+            return _reopen_by_name(handle, root, parts, flags)  # there is no /proc
     except OSError as error:
-        raise _refused(error, parts) from None
+        raise _to_api_error(error, parts) from None
 
 
-def _again(handle: int, root: int, parts: Sequence[bytes], flags: int) -> int:
-    parent = reach_by_steps(root, parts[:-1])
+def _reopen_by_name(handle: int, root: int, parts: Sequence[bytes], flags: int) -> int:
+    parent = open_stepwise(root, parts[:-1])
     try:
         reader = os.open(parts[-1], flags, dir_fd=parent)
     finally:
         os.close(parent)
     if not os.path.samestat(os.fstat(reader), os.fstat(handle)):
         os.close(reader)
-        raise OSError(errno.ENOENT, "it was exchanged meanwhile")
+        raise OSError(errno.ENOENT, "it was replaced meanwhile")
     return reader
 
 
-def _refused(error: OSError, parts: Sequence[bytes]) -> ApiError:
-    name = shown(b"/".join(parts)) or "The directory"
+def _to_api_error(error: OSError, parts: Sequence[bytes]) -> ApiError:
+    name = encode_path(b"/".join(parts)) or "The directory"
     match error.errno:
         case errno.ENOENT | errno.ENOTDIR | errno.ENAMETOOLONG:
             return ApiError("not_found", f"There is no {name}.")
@@ -177,7 +177,7 @@ def _has_openat2() -> bool:
         return False
     here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.close(reach_in_one(here, ()))
+        os.close(open_with_openat2(here, ()))
     except OSError:
         return False  # an old kernel, or a container that forbids the call
     finally:
@@ -193,5 +193,5 @@ def _syscall() -> Callable[..., int]:
 
 
 def _kernel_devices() -> frozenset[int]:
-    devices = {os.stat(place).st_dev for place in _KERNEL if os.path.isdir(place)}
+    devices = {os.stat(path).st_dev for path in _KERNEL if os.path.isdir(path)}
     return frozenset(devices - {os.stat("/").st_dev})

@@ -1,4 +1,4 @@
-"""What is in a directory, as the file tree shows it, and which directories a new session could work in."""
+"""Lists a directory for the file tree, and suggests directories for new sessions."""
 
 import heapq
 import os
@@ -8,27 +8,27 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from bobstay.server.files.path_names import parts_of, shown
-from bobstay.server.files.session_directory import AllowedRoots, SessionDirectory, permitted
+from bobstay.server.files.path_names import encode_path, split_path
+from bobstay.server.files.session_directory import AllowedRoots, SessionDirectory, is_allowed
 
 FileKind: TypeAlias = Literal["directory", "file", "link", "other"]
 MOST = 10_000
 MOST_LOOKED_AT = 100_000
-"""Entries of one directory that are looked at; of a larger one only a part is known."""
+"""Entries of one directory that are read; of a larger directory only a part is listed."""
 MOST_DIRECTORIES = 100
 
 
 class DirectoryEntry(Struct, frozen=True, omit_defaults=True):
     name: str
     path: str
-    """Relative to the session's directory, as other requests take it."""
+    """Relative to the session's directory, as in other requests."""
     kind: FileKind
     size: int = 0
     modified: float = 0.0
     target: str = ""
-    """Of a symbolic link, as it is written. It is not followed."""
+    """Target of a symbolic link, as written. It is not followed."""
     ignored: bool = False
-    """Git is told to ignore it."""
+    """Git ignores it."""
 
 
 class DirectoryListing(Struct, frozen=True):
@@ -38,14 +38,14 @@ class DirectoryListing(Struct, frozen=True):
     truncated: bool = False
 
 
-def listing(place: SessionDirectory, path: str, limit: int) -> DirectoryListing:
+def list_directory(directory: SessionDirectory, path: str, limit: int) -> DirectoryListing:
     """The entries of a directory, directories first, then by name.
 
     Raises:
-        ApiError: there is no such directory, or it is not to be shown.
+        ApiError: there is no such directory, or it must not be shown.
     """
-    parts = parts_of(path)
-    with place.directory(path) as handle:
+    parts = split_path(path)
+    with directory.directory(path) as handle:
         total, looked = 0, 0
         found: list[tuple[bool, str, os.DirEntry[str]]] = []
         with os.scandir(handle) as entries:
@@ -53,16 +53,16 @@ def listing(place: SessionDirectory, path: str, limit: int) -> DirectoryListing:
                 looked += 1
                 if looked > MOST_LOOKED_AT:
                     break
-                if place.shows((*parts, os.fsencode(entry.name))):
+                if directory.is_visible((*parts, os.fsencode(entry.name))):
                     total += 1
                     found.append((not entry.is_dir(follow_symlinks=False), entry.name.casefold(), entry))
         chosen = heapq.nsmallest(limit, found, key=lambda row: (row[0], row[1], row[2].name))
         made = tuple(_entry(parts, handle, entry) for _, _, entry in chosen)
-    return DirectoryListing(shown(b"/".join(parts)), made, total, total > len(made) or looked > MOST_LOOKED_AT)
+    return DirectoryListing(encode_path(b"/".join(parts)), made, total, total > len(made) or looked > MOST_LOOKED_AT)
 
 
-def directories(prefix: str, bounds: AllowedRoots) -> Iterator[str]:
-    """Directories whose path begins with `prefix`, as far as sessions may work in them."""
+def suggest_directories(prefix: str, bounds: AllowedRoots) -> Iterator[str]:
+    """Directories whose path begins with `prefix` and in which sessions may work."""
     if not prefix:
         yield from bounds.roots
         return
@@ -73,7 +73,7 @@ def directories(prefix: str, bounds: AllowedRoots) -> Iterator[str]:
         if root.startswith(prefix) and root != prefix:
             yield root
     real = os.path.realpath(above or "/")
-    if not permitted(real, bounds):
+    if not is_allowed(real, bounds):
         return
     names: list[str] = []
     try:
@@ -89,27 +89,27 @@ def directories(prefix: str, bounds: AllowedRoots) -> Iterator[str]:
         return
     for name in heapq.nsmallest(MOST_DIRECTORIES, names, key=lambda name: (name.casefold(), name)):
         path = os.path.join(real, name)
-        if permitted(path, bounds):
+        if is_allowed(path, bounds):
             yield path
 
 
 def _entry(parts: tuple[bytes, ...], handle: int, entry: "os.DirEntry[str]") -> DirectoryEntry:
     name = os.fsencode(entry.name)
-    path = shown(b"/".join((*parts, name)))
+    path = encode_path(b"/".join((*parts, name)))
     try:
         found = os.stat(entry.name, dir_fd=handle, follow_symlinks=False)
     except OSError:
-        return DirectoryEntry(shown(name), path, "other")  # gone since, or not to be looked at
+        return DirectoryEntry(encode_path(name), path, "other")  # removed meanwhile, or not accessible
     if stat.S_ISLNK(found.st_mode):
-        return DirectoryEntry(shown(name), path, "link", 0, found.st_mtime, _target(entry.name, handle))
+        return DirectoryEntry(encode_path(name), path, "link", 0, found.st_mtime, _target(entry.name, handle))
     if stat.S_ISDIR(found.st_mode):
-        return DirectoryEntry(shown(name), path, "directory", 0, found.st_mtime)
+        return DirectoryEntry(encode_path(name), path, "directory", 0, found.st_mtime)
     kind: FileKind = "file" if stat.S_ISREG(found.st_mode) else "other"
-    return DirectoryEntry(shown(name), path, kind, found.st_size if kind == "file" else 0, found.st_mtime)
+    return DirectoryEntry(encode_path(name), path, kind, found.st_size if kind == "file" else 0, found.st_mtime)
 
 
 def _target(name: str, handle: int) -> str:
     try:
-        return shown(os.fsencode(os.readlink(name, dir_fd=handle)))
+        return encode_path(os.fsencode(os.readlink(name, dir_fd=handle)))
     except OSError:
         return ""

@@ -1,4 +1,4 @@
-"""Reads what `git diff` says into files, hunks and numbers. Names and contents may be any bytes."""
+"""Parses the output of `git diff` into files, hunks and counts. Names and contents may be any bytes."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,12 +8,12 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bobstay.server.files.path_names import shown
+from bobstay.server.files.path_names import encode_path
 
 Change: TypeAlias = Literal[
     "added", "modified", "deleted", "renamed", "copied", "type_changed", "unmerged", "untracked"
 ]
-Look: TypeAlias = Literal[
+DiffFileView: TypeAlias = Literal[
     "text", "binary", "mode_only", "renamed_only", "empty", "too_large", "link", "submodule", "unreadable"
 ]
 MOST_FILE = 256 * 1024
@@ -29,7 +29,7 @@ _STATUS: dict[str, Change] = {
     "U": "unmerged",
 }
 _HUNK = re.compile(rb"@@ -(\d{1,10})(?:,(\d{1,10}))? \+(\d{1,10})(?:,(\d{1,10}))? @@ ?(.*)")
-_SPECIAL: dict[str, Look] = {"120000": "link", "160000": "submodule"}
+_SPECIAL: dict[str, DiffFileView] = {"120000": "link", "160000": "submodule"}
 _OCTAL = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
@@ -40,11 +40,11 @@ class Hunk(Struct, frozen=True):
     new_start: int
     new_lines: int
     header: str
-    """What git takes for the name of the function the change is in."""
+    """The function that contains the change, as git detects it."""
     text: str
     """Lines as in a unified diff, each with ` `, `+`, `-` or `\\` before it."""
     sha256: str
-    """Of the lines as they are; quote it to take this hunk back."""
+    """Hash of the raw lines; quote it to revert this hunk."""
 
 
 class RawHunk(Struct, frozen=True):
@@ -62,7 +62,7 @@ class RawHunk(Struct, frozen=True):
         return sha256(b"\n".join(self.body)).hexdigest()
 
     @property
-    def shown(self) -> Hunk:
+    def as_hunk(self) -> Hunk:
         numbers = (self.old_start, self.old_lines, self.new_start, self.new_lines)
         return Hunk(*numbers, _text([self.header[:200]]), _text(self.body), self.sha256)
 
@@ -71,29 +71,29 @@ class DiffFile(Struct, frozen=True):
     path: str
     status: Change
     old_path: str = ""
-    """Where it was before, if it was renamed or copied."""
+    """Its previous path, if it was renamed or copied."""
     added: int = 0
     removed: int = 0
     binary: bool = False
     old_mode: str = ""
     new_mode: str = ""
     truncated: bool = False
-    """There is more than is shown here; ask for this path alone, or look at the file."""
-    view: Look = "text"
-    """What there is to show: lines, or why there are none."""
+    """Hunks are missing here; request this path alone, or read the file."""
+    view: DiffFileView = "text"
+    """What can be shown: lines, or the reason why there are none."""
     size: int = 0
-    """Bytes of the file as it is now."""
+    """Current size of the file in bytes."""
     version: str = ""
-    """Changes with the file; quote it to take the whole file back. Empty where there is none now."""
+    """Changes with the file; quote it to revert the whole file. Empty if there is no file now."""
     rejectable: bool = False
-    """Whether the whole file can be taken back."""
+    """Whether the whole file can be reverted."""
     hunks: tuple[Hunk, ...] = ()
 
 
-def parse_list(said: bytes) -> list[DiffFile]:
+def parse_list(output: bytes) -> list[DiffFile]:
     """The files in the output of `git diff --raw --numstat -z`."""
     found: dict[bytes, DiffFile] = {}
-    fields = iter(said.split(b"\0"))
+    fields = iter(output.split(b"\0"))
     for field in fields:
         if field.startswith(b":"):
             _raw(field, fields, found)
@@ -102,20 +102,20 @@ def parse_list(said: bytes) -> list[DiffFile]:
     return list(found.values())
 
 
-def parse_patch(said: bytes, *, most_file: int = MOST_FILE, cut: bool = False) -> dict[str, DiffFile]:
-    """The hunks in the output of `git diff --patch`, by path. With `cut` the output ends anywhere."""
+def parse_patch(output: bytes, *, most_file: int = MOST_FILE, cut: bool = False) -> dict[str, DiffFile]:
+    """The hunks in the output of `git diff --patch`, by path. With `cut`, the output may end anywhere."""
     found: dict[str, DiffFile] = {}
     last = ""
-    for header, lines in _sections(said):
+    for header, lines in _sections(output):
         name = _name(header)
         if name is None:
             continue
-        last = shown(name)
+        last = encode_path(name)
         binary = any(line.startswith((b"Binary files ", b"GIT binary patch")) for line in header)
         raw, truncated = _hunks(lines, most_file)
-        hunks = tuple(hunk.shown for hunk in raw)
+        hunks = tuple(hunk.as_hunk for hunk in raw)
         before = found.get(last)
-        if before is not None:  # a file that became a link, say: git tells it as a removal and an addition
+        if before is not None:  # such as a file that became a link: git reports a removal and an addition
             hunks = (*before.hunks, *hunks)
         found[last] = DiffFile(last, "modified", binary=binary, truncated=truncated, hunks=hunks)
     if cut and last:
@@ -123,24 +123,24 @@ def parse_patch(said: bytes, *, most_file: int = MOST_FILE, cut: bool = False) -
     return found
 
 
-def patch_hunks(said: bytes, path: bytes) -> list[RawHunk]:
+def parse_hunks(output: bytes, path: bytes) -> list[RawHunk]:
     """The hunks of one file in the output of `git diff --patch`, byte for byte."""
     found: list[RawHunk] = []
-    for header, lines in _sections(said):
+    for header, lines in _sections(output):
         if _name(header) == path:
-            found += _hunks(lines, len(said))[0]
+            found += _hunks(lines, len(output))[0]
     return found
 
 
-def unquoted(name: bytes) -> bytes:
-    """A name as git writes it in a header: in quotes with escapes where it is unusual."""
+def unquote(name: bytes) -> bytes:
+    """The name in a header of git, which quotes and escapes unusual names."""
     if not (name.startswith(b'"') and name.endswith(b'"') and len(name) >= 2):
         return name
     return _OCTAL.sub(_letter, name[1:-1])
 
 
-def as_added(data: bytes, *, most: int = MOST_FILE) -> tuple[tuple[Hunk, ...], int, bool]:
-    """A whole file as one hunk of added lines; how many lines that are; whether more follow."""
+def to_added_hunk(data: bytes, *, most: int = MOST_FILE) -> tuple[tuple[Hunk, ...], int, bool]:
+    """A whole file as one hunk of added lines, the number of lines, and whether the hunk was truncated."""
     if not data:
         return (), 0, False
     lines = data.split(b"\n")
@@ -157,7 +157,7 @@ def as_added(data: bytes, *, most: int = MOST_FILE) -> tuple[tuple[Hunk, ...], i
     if not ended and not truncated:
         shown_lines.append(b"\\ No newline at end of file")
     hunk = RawHunk(0, 0, 1, len(lines), b"", tuple(shown_lines))
-    return (hunk.shown,), len(lines), truncated
+    return (hunk.as_hunk,), len(lines), truncated
 
 
 def _raw(field: bytes, fields: Iterator[bytes], found: dict[bytes, DiffFile]) -> None:
@@ -172,8 +172,8 @@ def _raw(field: bytes, fields: Iterator[bytes], found: dict[bytes, DiffFile]) ->
     modes = (old_mode, new_mode) if old_mode != new_mode else ("", "")
     if path in found and status != "unmerged" and found[path].status == "unmerged":
         return
-    look: Look = _SPECIAL.get(new_mode if new_mode != "000000" else old_mode, "text")
-    found[path] = DiffFile(shown(path), status, shown(old), old_mode=modes[0], new_mode=modes[1], view=look)
+    look: DiffFileView = _SPECIAL.get(new_mode if new_mode != "000000" else old_mode, "text")
+    found[path] = DiffFile(encode_path(path), status, encode_path(old), old_mode=modes[0], new_mode=modes[1], view=look)
 
 
 def _numbers(field: bytes, fields: Iterator[bytes], found: dict[bytes, DiffFile]) -> None:
@@ -190,14 +190,14 @@ def _numbers(field: bytes, fields: Iterator[bytes], found: dict[bytes, DiffFile]
         found[path] = replace(file, added=int(added), removed=int(removed))
 
 
-def _sections(said: bytes) -> Iterator[tuple[list[bytes], list[bytes]]]:
-    """Each file's lines: those before its first hunk, and the hunks.
+def _sections(output: bytes) -> Iterator[tuple[list[bytes], list[bytes]]]:
+    """The lines of each file: its header, and its hunks.
 
-    Inside a hunk every line has a sign before it, so no content can look like the beginning of another file.
+    Inside a hunk every line begins with a sign, so no content can look like the header of another file.
     """
     header: list[bytes] = []
     lines: list[bytes] = []
-    for line in said.split(b"\n"):
+    for line in output.split(b"\n"):
         if line.startswith(b"diff --git "):
             if header:
                 yield header, lines
@@ -211,26 +211,26 @@ def _sections(said: bytes) -> Iterator[tuple[list[bytes], list[bytes]]]:
 
 
 def _name(header: list[bytes]) -> bytes | None:
-    """The path a section is about: the new one, or the only one."""
+    """The path of a section: the new one if it was renamed."""
     for line in header:
         if line.startswith((b"rename to ", b"copy to ")):
-            return unquoted(line.partition(b" to ")[2])
+            return unquote(line.partition(b" to ")[2])
     for beginning, prefix in ((b"+++ ", b"b/"), (b"--- ", b"a/")):
         for line in header:
             if line.startswith(beginning):
-                name = unquoted(line.removeprefix(beginning).removesuffix(b"\t"))
+                name = unquote(line.removeprefix(beginning).removesuffix(b"\t"))
                 if name.startswith(prefix):
                     return name.removeprefix(prefix)
     # Neither renamed nor with text: both names are the same, so each is half of the line.
     names = header[0].removeprefix(b"diff --git ")
     half = (len(names) - 1) // 2
-    first, second = unquoted(names[:half]), unquoted(names[half + 1 :])
+    first, second = unquote(names[:half]), unquote(names[half + 1 :])
     same = first.removeprefix(b"a/") == second.removeprefix(b"b/")
     return second.removeprefix(b"b/") if same else None
 
 
 def _hunks(lines: list[bytes], most: int) -> tuple[list[RawHunk], bool]:
-    """The hunks of a file, and whether there were more bytes of them than wanted."""
+    """The hunks of a file, and whether they exceed `most` bytes."""
     hunks: list[RawHunk] = []
     size = 0
     match: re.Match[bytes] | None = None
@@ -257,7 +257,7 @@ def _hunks(lines: list[bytes], most: int) -> tuple[list[RawHunk], bool]:
 
 
 def _text(lines: Sequence[bytes]) -> str:
-    """Lines as text; very long ones are cut, so that one line of a bundled script does not fill the screen."""
+    """Lines as text; very long lines, such as those of bundled scripts, are cut."""
     return "\n".join(
         (line if len(line) <= MOST_LINE else line[:MOST_LINE] + b" [...]").decode("utf-8", "replace") for line in lines
     )

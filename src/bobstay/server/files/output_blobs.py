@@ -1,7 +1,7 @@
-"""The whole output of one call of a tool: from the file it was kept in, or from the session's log.
+"""Reads the complete output of a tool call, from the file it was saved in or from the session's log.
 
-A log's entry holds what the model was shown. Where that was cut, the toolbox kept the whole in the session's output
-folder and said where; only a file in that folder is believed to be it.
+An entry of the log holds what the model was shown. If that was cut, the complete output was saved in the session's
+output folder and the entry names the file; only files in that folder are accepted.
 """
 
 import os
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from bobstay.model.event import ToolDone
 from bobstay.server.errors import ApiError
-from bobstay.server.files.confined_open import open_directory, opened
+from bobstay.server.files.confined_open import open_confined, open_directory
 from bobstay.server.sessions.log_reader import LogReader
 from bobstay.sessions.log_codec import BadLine, decode
 
@@ -24,20 +24,20 @@ _PIECE = 1 << 20
 _NAME = r"[A-Za-z0-9_-]{1,90}\.[a-z0-9]{1,8}"
 
 _digests: "OrderedDict[tuple[str, int, int], str]" = OrderedDict()
-"""Digests of files that were asked for lately, by path, size and time of change."""
+"""Digests of recently requested files, by path, size and modification time."""
 
 
 class BlobEnds(Struct, frozen=True):
-    """What an output begins and ends with, and what it is as a whole."""
+    """The beginning and the end of an output, with its size and digest."""
 
     call_id: str
     size: int
     sha256: str
     head: str
     tail: str
-    """Empty where `head` is all there is."""
+    """Empty if `head` is the complete output."""
     whole: bool
-    """False where the tool itself kept only a part."""
+    """False if the tool itself kept only a part."""
 
 
 class Blob:
@@ -56,15 +56,15 @@ class Blob:
         return os.pread(self.file.fileno(), most, start)
 
     def digest(self) -> str:
-        """Read all of it once, piece by piece."""
+        """The SHA-256 digest, computed by reading the output once."""
         if self.file is None:
             return sha256(self._data).hexdigest()
         key = (self._path, self.size, os.fstat(self.file.fileno()).st_mtime_ns)
         if key not in _digests:
-            digest, place = sha256(), 0
-            while piece := self.read(place, min(_PIECE, self.size - place)):
+            digest, offset = sha256(), 0
+            while piece := self.read(offset, min(_PIECE, self.size - offset)):
                 digest.update(piece)
-                place += len(piece)
+                offset += len(piece)
             _digests[key] = digest.hexdigest()
             while len(_digests) > _REMEMBERED:
                 _digests.popitem(last=False)
@@ -76,14 +76,14 @@ class Blob:
 
 
 def open_blob(reader: LogReader, session_id: str, call_id: str, output: str) -> Blob:
-    """The output of a call. `output` is the folder that holds those of all sessions.
+    """The output of a call. `output` is the output folder of all sessions.
 
     Raises:
         ApiError: not_found.
     """
     done = _done(reader, call_id)
     if done is None:
-        raise ApiError("not_found", "No call of this id has ended in this session.")
+        raise ApiError("not_found", "No call with this id has ended in this session.")
     text = done.reply.text
     folder = os.path.join(os.path.realpath(output), session_id)
     mentioned = f"/{os.path.basename(output)}/{session_id}/"
@@ -94,8 +94,8 @@ def open_blob(reader: LogReader, session_id: str, call_id: str, output: str) -> 
     return Blob(data=text.encode("utf-8", "replace"), whole=mentioned not in text)
 
 
-def ends(blob: Blob, call_id: str) -> BlobEnds:
-    """How it begins and ends. Reads all of it once for the digest."""
+def read_ends(blob: Blob, call_id: str) -> BlobEnds:
+    """The beginning and the end of an output. Reads all of it once for the digest."""
     head = blob.read(0, HEAD)
     tail = b"" if blob.size <= HEAD else blob.read(max(HEAD, blob.size - TAIL), TAIL)
     return BlobEnds(
@@ -104,7 +104,7 @@ def ends(blob: Blob, call_id: str) -> BlobEnds:
 
 
 def _done(reader: LogReader, call_id: str) -> ToolDone | None:
-    """The last answer to the call: a later one replaces an earlier."""
+    """The last result of the call: a later one replaces an earlier one."""
     if not call_id or len(call_id) > LONGEST_ID:
         return None
     found: ToolDone | None = None
@@ -121,7 +121,7 @@ def _done(reader: LogReader, call_id: str) -> ToolDone | None:
 
 
 def _names(text: str, mentioned: str, call_id: str) -> list[str]:
-    """Names of files that may hold the whole: those the answer names in the session's own folder."""
+    """Files that may hold the complete output: those in the session's own folder that the result names."""
     named = re.findall(re.escape(mentioned) + "(" + _NAME + ")", text)
     own = "".join(letter for letter in call_id[:80] if letter.isascii() and (letter.isalnum() or letter in "-_"))
     return sorted(dict.fromkeys(named), key=lambda name: not name.startswith(own))[:4]
@@ -129,13 +129,13 @@ def _names(text: str, mentioned: str, call_id: str) -> list[str]:
 
 def _open(folder: str, name: str) -> int:
     try:
-        place = open_directory(folder)
+        descriptor = open_directory(folder)
     except (ApiError, OSError):
         return -1
     try:
-        with opened(place, [name.encode()]) as handle:
+        with open_confined(descriptor, [name.encode()]) as handle:
             return os.dup(handle)
     except ApiError:
         return -1
     finally:
-        os.close(place)
+        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Finds files by a few letters of their path, as people type them after an `@`."""
+"""Path completion: finds files by a few letters of their path, as typed after an `@`."""
 
 import asyncio
 import heapq
@@ -8,9 +8,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
 from bobstay.server.errors import ApiError
-from bobstay.server.files.path_names import shown
+from bobstay.server.files.path_names import encode_path
 from bobstay.server.files.session_directory import SessionDirectory
-from bobstay.server.files.working_changes import known_files
+from bobstay.server.files.working_changes import list_known_files
 
 MOST_WALKED = 20_000
 DEEPEST = 12
@@ -18,28 +18,30 @@ LONGEST_QUERY = 200
 _SKIPPED = frozenset({b".git", b".hg", b".svn", b"node_modules", b"__pycache__", b".venv", b"venv", b".tox", b".cache"})
 _BREAKS = b"/_-. "
 _FRESH = 3.0
-"""Seconds a list of files is good for: people type faster than files come."""
+"""Seconds a list of files is cached while a person types."""
 _KEPT = 32
 
 _lists: "OrderedDict[str, tuple[float, list[bytes]]]" = OrderedDict()
 
 
-async def find(place: SessionDirectory, environment: dict[str, str], query: bytes, limit: int) -> list[bytes]:
-    """Files and directories of a place that fit `query`, best first."""
-    made, names = _lists.get(place.path, (float("-inf"), []))
+async def complete_path(
+    directory: SessionDirectory, environment: dict[str, str], query: bytes, limit: int
+) -> list[bytes]:
+    """Files and directories that match `query`, best first."""
+    made, names = _lists.get(directory.path, (float("-inf"), []))
     if time.monotonic() - made > _FRESH:
-        found = await known_files(place, environment)
+        found = await list_known_files(directory, environment)
         if found is None:
-            found = await asyncio.to_thread(walked, place)
-        names = with_folders([name for name in found if place.shows(name.split(b"/"))])
-        _lists[place.path] = (time.monotonic(), names)
+            found = await asyncio.to_thread(list_files, directory)
+        names = with_folders([name for name in found if directory.is_visible(name.split(b"/"))])
+        _lists[directory.path] = (time.monotonic(), names)
         while len(_lists) > _KEPT:
             _lists.popitem(last=False)
-    return await asyncio.to_thread(ranked, query, names, limit)
+    return await asyncio.to_thread(rank, query, names, limit)
 
 
-def ranked(query: bytes, paths: Iterable[bytes], limit: int) -> list[bytes]:
-    """The paths that hold the letters of `query` in this order, best first."""
+def rank(query: bytes, paths: Iterable[bytes], limit: int) -> list[bytes]:
+    """The paths that contain the letters of `query` in this order, best first."""
     wanted = query.lower().replace(b" ", b"")[:LONGEST_QUERY]
     scored = ((score(wanted, path), path) for path in paths)
     found = heapq.nsmallest(limit, ((-value, len(path), path) for value, path in scored if value is not None))
@@ -47,7 +49,7 @@ def ranked(query: bytes, paths: Iterable[bytes], limit: int) -> list[bytes]:
 
 
 def score(wanted: bytes, path: bytes) -> int | None:
-    """How well a path fits, or None if it does not. Letters in a row and beginnings of words count most."""
+    """How well a path matches, or None if it does not. Consecutive letters and beginnings of words count most."""
     lowered = path.lower()
     if not wanted:
         return -path.count(b"/")
@@ -61,7 +63,7 @@ def score(wanted: bytes, path: bytes) -> int | None:
 
 
 def with_folders(paths: Sequence[bytes]) -> list[bytes]:
-    """The paths, and before them each directory they lie in, with a slash at its end."""
+    """The paths, preceded by each of their directories with a trailing slash."""
     folders: dict[bytes, None] = {}
     for path in paths:
         above = path.rpartition(b"/")[0]
@@ -71,25 +73,25 @@ def with_folders(paths: Sequence[bytes]) -> list[bytes]:
     return [*folders, *paths]
 
 
-def walked(place: SessionDirectory) -> list[bytes]:
-    """Files below a directory that is in no repository, by breadth, as far as is sensible."""
+def list_files(directory: SessionDirectory) -> list[bytes]:
+    """Files below a directory that is in no repository, breadth first, up to a limit."""
     found: list[bytes] = []
     queue: list[tuple[bytes, ...]] = [()]
     for parts in queue:
-        for name, is_directory in _names(place, parts):
+        for name, is_directory in _names(directory, parts):
             below = (*parts, name)
             if not is_directory:
                 found.append(b"/".join(below))
-            elif name not in _SKIPPED and len(below) <= DEEPEST and place.shows(below):
+            elif name not in _SKIPPED and len(below) <= DEEPEST and directory.is_visible(below):
                 queue.append(below)
             if len(found) + len(queue) >= MOST_WALKED:
                 return found
     return found
 
 
-def _names(place: SessionDirectory, parts: tuple[bytes, ...]) -> list[tuple[bytes, bool]]:
+def _names(directory: SessionDirectory, parts: tuple[bytes, ...]) -> list[tuple[bytes, bool]]:
     try:
-        with place.directory(shown(b"/".join(parts))) as handle, os.scandir(handle) as entries:
+        with directory.directory(encode_path(b"/".join(parts))) as handle, os.scandir(handle) as entries:
             rows = [(os.fsencode(entry.name), entry.is_dir(follow_symlinks=False)) for entry in entries]
     except (ApiError, OSError):
         return []
@@ -97,15 +99,15 @@ def _names(place: SessionDirectory, parts: tuple[bytes, ...]) -> list[tuple[byte
 
 
 def _in_order(wanted: bytes, text: bytes) -> int | None:
-    place, points, run = -1, 0, 0
+    position, points, run = -1, 0, 0
     for letter in wanted:
-        following = text.find(letter, place + 1)
+        following = text.find(letter, position + 1)
         if following < 0:
             return None
-        run = run + 1 if following == place + 1 else 0
+        run = run + 1 if following == position + 1 else 0
         begins = following == 0 or text[following - 1] in _BREAKS
         points += 2 * run + (8 if begins else 0)
-        place = following
+        position = following
     whole = text.find(wanted)
     if whole >= 0:
         points += 40 + (40 if whole == 0 or text[whole - 1] in _BREAKS else 0)

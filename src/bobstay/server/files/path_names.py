@@ -1,7 +1,7 @@
-"""File names as JSON: any bytes to text and back, without loss.
+"""Encodes file names of any bytes as JSON text and decodes them without loss.
 
-Names are bytes, and JSON is Unicode. What is valid UTF-8 stays as it is; any other byte is written `\\xff`, and a
-backslash in a name is written twice. Escapes below 0x80 are not read: `\\x2e` cannot smuggle a dot in.
+Names are bytes, and JSON is Unicode. Valid UTF-8 is kept; any other byte is written `\\xff`, and a backslash in a name
+is doubled. Escapes below 0x80 are not decoded: `\\x2e` cannot smuggle a dot in.
 """
 
 import re
@@ -9,20 +9,20 @@ import re
 from bobstay.server.errors import ApiError
 
 LONGEST = 4096
-"""Bytes of a path, as the system has it."""
+"""Bytes of a path, the limit of the system."""
 _ESCAPE = re.compile(rb"\\(\\|x[89a-fA-F][0-9a-fA-F])")
 
 
-def shown(name: bytes) -> str:
-    """A name, or a path, as clients see it."""
+def encode_path(name: bytes) -> str:
+    """A name, or a path, as text for clients."""
     text = name.replace(b"\\", b"\\\\").decode("utf-8", "surrogateescape")
     if text.isascii():
         return text
     return "".join(f"\\x{ord(letter) - 0xDC00:02x}" if "\udc80" <= letter <= "\udcff" else letter for letter in text)
 
 
-def meant(text: str) -> bytes:
-    """The bytes of a name as a client wrote it. A backslash that begins no escape stands for itself.
+def decode_path(text: str) -> bytes:
+    """The bytes of a name that a client sent. A backslash that begins no escape stands for itself.
 
     Raises:
         ApiError: invalid.
@@ -38,20 +38,20 @@ def meant(text: str) -> bytes:
     return _ESCAPE.sub(_byte, raw)
 
 
-def parts_of(text: str) -> tuple[bytes, ...]:
+def split_path(text: str) -> tuple[bytes, ...]:
     """The components of a path below a directory; none for the directory itself.
 
     Raises:
-        ApiError: invalid, where it is absolute, climbs, or is too long.
+        ApiError: invalid, if it is absolute, contains `..`, or is too long.
     """
-    path = meant(text)
+    path = decode_path(text)
     if path.startswith(b"/"):
         raise ApiError("invalid", "Give a path relative to the session's directory, without a slash before it.")
     if len(path) > LONGEST:
         raise ApiError("invalid", f"A path may have at most {LONGEST} bytes.")
     parts = tuple(part for part in path.split(b"/") if part not in (b"", b"."))
     if b".." in parts:
-        raise ApiError("invalid", "A path may not climb with '..' out of where it is.")
+        raise ApiError("invalid", "A path may not contain '..'.")
     return parts
 
 

@@ -1,4 +1,4 @@
-"""Answers with a part of something large, read as it is sent: nothing is held whole."""
+"""HTTP range responses: streams a part of a large file without holding all of it in memory."""
 
 import asyncio
 import re
@@ -10,15 +10,15 @@ from starlette.responses import Response, StreamingResponse
 from bobstay.server.errors import ApiError
 
 MOST_AT_ONCE = 4 * 1024 * 1024
-"""Bytes one ranged answer has at most; the client asks again for more."""
+"""Maximum bytes of one range response; the client requests the rest."""
 PIECE = 256 * 1024
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.IGNORECASE)
 
 Reader = Callable[[int, int], bytes]
-"""`read(start, most)`: what is there, fewer bytes only at the end."""
+"""`read(start, most)` returns the bytes there, fewer only at the end."""
 
 
-async def ranged(
+async def respond_with_range(
     asked: str | None,
     size: int,
     read: Reader,
@@ -28,7 +28,7 @@ async def ranged(
     name: str = "file",
     tag: str = "",
 ) -> Response:
-    """The whole, or the part named by a Range header. `close` is called once when all is read.
+    """All of it, or the part named by a Range header. `close` is called once when all is read.
 
     Raises:
         ApiError: range_not_satisfiable.
@@ -52,7 +52,7 @@ async def ranged(
 
 
 def safe_headers(name: str) -> dict[str, str]:
-    """Headers under which no browser runs or shows what comes, whatever it is."""
+    """Headers that keep browsers from running or rendering the content, whatever it is."""
     return {
         "content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}",
         "x-content-type-options": "nosniff",
@@ -63,7 +63,7 @@ def safe_headers(name: str) -> dict[str, str]:
 
 
 def _span(asked: str | None, size: int) -> tuple[int, int] | None:
-    """From where to where; None for all of it, also where the header makes no sense or names several parts."""
+    """The requested start and end; None for all of it, also if the header is malformed or names several ranges."""
     match = _RANGE.fullmatch(asked.strip()) if asked and len(asked) < 100 else None
     if match is None or match[0].lower() == "bytes=-":
         return None
@@ -82,14 +82,14 @@ def _span(asked: str | None, size: int) -> tuple[int, int] | None:
 
 
 def _beyond(size: int) -> ApiError:
-    return ApiError("range_not_satisfiable", f"There are {size} bytes, and the range asks for none of them.", size=size)
+    return ApiError("range_not_satisfiable", f"The range is outside the {size} bytes there are.", size=size)
 
 
 async def _pieces(size: int, read: Reader, close: Callable[[], None]) -> AsyncIterator[bytes]:
-    place = 0
+    offset = 0
     try:
-        while place < size and (piece := await asyncio.to_thread(read, place, min(PIECE, size - place))):
-            place += len(piece)
+        while offset < size and (piece := await asyncio.to_thread(read, offset, min(PIECE, size - offset))):
+            offset += len(piece)
             yield piece
     finally:
         close()

@@ -1,4 +1,4 @@
-"""Finds the repository a directory belongs to, and makes sure the two belong together."""
+"""Finds the repository of a directory and verifies that the two belong together."""
 
 import os
 import re
@@ -13,11 +13,11 @@ _NAME = re.compile(r"[A-Za-z0-9_./+@#~^{}=,%-]{1,200}")
 _LONGEST = 4096
 
 
-def repo_of(directory: str, environment: Mapping[str, str], scratch: str = "") -> Repo:
+def open_repo(directory: str, environment: Mapping[str, str], scratch: str = "") -> Repo:
     """The repository of a directory given by its real path.
 
     Raises:
-        ApiError: not_supported, where there is none or it is not this directory's own.
+        ApiError: not_supported, if there is none or it does not belong to this directory.
     """
     entry = find_repository(directory)
     if entry is None:
@@ -33,8 +33,8 @@ def repo_of(directory: str, environment: Mapping[str, str], scratch: str = "") -
     return Repo(directory, repository, environment, scratch)
 
 
-def check_name(name: str) -> str:
-    """A name of a commit, branch or tag that may be given to git; never an option, a range or a search.
+def check_revision(name: str) -> str:
+    """Check a name of a commit, branch or tag that is passed to git: no option, range or search.
 
     Raises:
         ApiError: invalid.
@@ -46,7 +46,7 @@ def check_name(name: str) -> str:
 
 
 def check_branch(name: str) -> str:
-    """A name for a new branch, by git's own rules and a little stricter.
+    """Check the name of a new branch, by git's own rules and slightly stricter.
 
     Raises:
         ApiError: invalid.
@@ -66,7 +66,7 @@ def check_branch(name: str) -> str:
 
 
 def _belongs(repository: GitDirectory) -> bool:
-    """Whether the git directory is the work tree's own: a work tree must not show another repository's files."""
+    """Whether the git directory belongs to the worktree, which must not expose another repository's files."""
     top = os.path.realpath(repository.top)
     if _inside(repository.directory, top):
         return _inside(repository.common, top) or _is_linked(repository)
@@ -74,7 +74,7 @@ def _belongs(repository: GitDirectory) -> bool:
 
 
 def _is_linked(repository: GitDirectory) -> bool:
-    """A linked work tree: its git directory names the very `.git` we came from, and is one of the repository's."""
+    """Whether it is a linked worktree: its git directory is in the repository and points back to this `.git`."""
     named = read_regular(os.path.join(repository.directory, "gitdir"), _LONGEST)
     if named is None:
         return False
@@ -84,7 +84,7 @@ def _is_linked(repository: GitDirectory) -> bool:
 
 
 def _is_module(repository: GitDirectory, top: str) -> bool:
-    """A submodule: its git directory is kept by the repository around it."""
+    """Whether it is a submodule: its git directory is inside that of an outer repository."""
     around = find_repository(os.path.dirname(top))
     while around is not None:
         outer = open_repository(around)

@@ -1,4 +1,4 @@
-"""What is in a file, as text where it is text: its encoding, its byte order mark, how its lines end."""
+"""Decodes the content of a file as text, with its encoding, byte order mark and line endings."""
 
 import codecs
 import os
@@ -10,7 +10,7 @@ Newline: TypeAlias = Literal["none", "lf", "crlf", "cr", "mixed"]
 MOST_TEXT = 1024 * 1024
 MOST_BINARY = 256 * 1024
 LOOKED_AT = 8192
-"""Bytes by which text is told from anything else, as git does."""
+"""Bytes that are examined to tell text from binary data, as git does."""
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -26,7 +26,7 @@ _SIGNATURES = (
 )
 
 
-class Decoded(Struct, frozen=True):
+class DecodedText(Struct, frozen=True):
     text: str
     encoding: str
     bom: bool
@@ -43,8 +43,8 @@ def read_up_to(handle: int, most: int, start: int = 0) -> bytes:
     return b"".join(pieces)
 
 
-def decoded(data: bytes, *, whole: bool = True) -> Decoded | None:
-    """`data` as text; None if it is none. Of a part (`whole` is False) half a character at the end is left out."""
+def decode_text(data: bytes, *, whole: bool = True) -> DecodedText | None:
+    """`data` as text; None if it is binary. If not `whole`, an incomplete character at the end is dropped."""
     for mark, name in _MARKS:
         if data.startswith(mark):
             return _as(data[len(mark) :], name, bom=True, whole=whole, errors="replace")
@@ -57,16 +57,16 @@ def decoded(data: bytes, *, whole: bool = True) -> Decoded | None:
 
 
 def media_type(start: bytes) -> str:
-    """A type that no browser runs anything from: pictures by their first bytes, all else as plain bytes or text."""
+    """A media type that browsers do not execute: images by their signature, all else as binary data or plain text."""
     for signature, kind in _SIGNATURES:
         if start.startswith(signature):
             return kind
     if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
         return "image/webp"
-    return "application/octet-stream" if decoded(start, whole=False) is None else "text/plain; charset=utf-8"
+    return "application/octet-stream" if decode_text(start, whole=False) is None else "text/plain; charset=utf-8"
 
 
-def newline_of(text: str) -> Newline:
+def detect_newline(text: str) -> Newline:
     pairs = text.count("\r\n")
     feeds, returns = text.count("\n") - pairs, text.count("\r") - pairs
     kinds: list[Newline] = []
@@ -81,6 +81,6 @@ def newline_of(text: str) -> Newline:
     return kinds[0] if len(kinds) == 1 else "mixed"
 
 
-def _as(data: bytes, name: str, *, bom: bool, whole: bool, errors: str) -> Decoded:
+def _as(data: bytes, name: str, *, bom: bool, whole: bool, errors: str) -> DecodedText:
     text = codecs.getincrementaldecoder(name)(errors).decode(data, final=whole)
-    return Decoded(text, name, bom, newline_of(text))
+    return DecodedText(text, name, bom, detect_newline(text))

@@ -1,17 +1,17 @@
-"""What can really be done with a session: by what its engine is, how it runs, and who holds it now."""
+"""Capabilities of a session, from its engine, its configuration and the process that runs it."""
 
 from bobstay.providers.catalogue import Catalogue
 from bobstay.server.inventory.inventory_types import Capabilities
-from bobstay.server.sessions.external_sessions import is_outside
+from bobstay.server.sessions.external_sessions import is_external
 from bobstay.server.sessions.session_view import SessionView
 
 NATIVE = "native"
 
 
 def capabilities(view: SessionView, commands: frozenset[str] = frozenset()) -> Capabilities:
-    """`commands` are the slash commands its engine is known to have."""
-    if is_outside(view):
-        return _elsewhere(view)
+    """The capabilities of a session; `commands` are the known slash commands of its engine."""
+    if is_external(view):
+        return _external_process(view)
     open_ = view.config.inputs == "interactive" and view.status != "discarded"
     taken = view.config.inputs != "locked" and view.status != "discarded"
     if view.config.engine == NATIVE:
@@ -20,7 +20,7 @@ def capabilities(view: SessionView, commands: frozenset[str] = frozenset()) -> C
             fork_at_message=True,
             steer=open_,
             queue=taken,
-            images=_sees(view.model),
+            images=_accepts_images(view.model),
             change_model=True,
             change_permission_mode=True,
             change_workflow=True,
@@ -55,8 +55,8 @@ def capabilities(view: SessionView, commands: frozenset[str] = frozenset()) -> C
     )
 
 
-def _elsewhere(view: SessionView) -> Capabilities:
-    """A process of somebody else's runs it: it can be talked to and stopped, and nothing about it be changed."""
+def _external_process(view: SessionView) -> Capabilities:
+    """The session runs in a process outside this server: it can be prompted and interrupted, but not changed."""
     return Capabilities(
         fork=True,
         fork_at_message=True,
@@ -70,7 +70,7 @@ def _elsewhere(view: SessionView) -> Capabilities:
     )
 
 
-def _sees(model: str) -> bool:
-    """A model nobody knows may see: refusing a picture is its maker's business."""
+def _accepts_images(model: str) -> bool:
+    """Whether a model accepts images. Unknown models may; their provider refuses images otherwise."""
     info = Catalogue().lookup(model) if model else None
     return info is None or info.images or not info.known

@@ -1,4 +1,4 @@
-"""What a running engine said about itself: the newest `init`, read as the words of a stranger."""
+"""The latest report of an engine about itself, its `init` message, parsed as untrusted data."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from msgspec import Struct
 from sqlalchemy import select
 
 from bobstay.server.db.database import Database
-from bobstay.server.db.projected_tables import surroundings
+from bobstay.server.db.projected_tables import inventory_table
 from bobstay.server.inventory.inventory_types import McpServer, NamedExtension, SlashCommand
 from bobstay.server.workers.process.untrusted_fields import text
 
@@ -22,10 +22,10 @@ class EngineReport(Struct, frozen=True):
     agents: tuple[NamedExtension, ...]
 
 
-async def newest(database: Database, session_id: str) -> EngineReport | None:
-    """What the engine of a session said last; None if it said nothing yet."""
-    query = select(surroundings.c.at, surroundings.c.data).where(surroundings.c.session_id == session_id)
-    async with database.reading() as connection:
+async def latest_report(database: Database, session_id: str) -> EngineReport | None:
+    """The last report of a session's engine; None if there is none."""
+    query = select(inventory_table.c.at, inventory_table.c.data).where(inventory_table.c.session_id == session_id)
+    async with database.read_transaction() as connection:
         row = (await connection.execute(query)).one_or_none()
     if row is None:
         return None
@@ -33,10 +33,10 @@ async def newest(database: Database, session_id: str) -> EngineReport | None:
         data = msgspec.json.decode(row.data)
     except msgspec.DecodeError:
         return None
-    return read(data, row.at) if isinstance(data, dict) else None
+    return parse_report(data, row.at) if isinstance(data, dict) else None
 
 
-def read(data: dict[str, Any], at: float) -> EngineReport:
+def parse_report(data: dict[str, Any], at: float) -> EngineReport:
     described = {text(entry, "name"): entry for entry in _objects(data.get("commands"))}
     names = list(dict.fromkeys((*_strings(data.get("slash_commands")), *described)))
     return EngineReport(

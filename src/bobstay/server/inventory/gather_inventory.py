@@ -1,4 +1,4 @@
-"""Gathers what is around a session's engine, or would be around a new one. It reads files and starts nothing."""
+"""Gathers the inventory of a session's engine, or of a new one, from files and reports, without starting anything."""
 
 import asyncio
 import os
@@ -9,9 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from bobstay.config.settings_files import BrokenSettings, LoadedSettings, load
-from bobstay.config.trust import standing
-from bobstay.context.git_status import branch, find_repository
-from bobstay.context.instructions import Instruction, of_project, of_user
+from bobstay.config.trust import check_trust
+from bobstay.context.git_status import current_branch, find_repository
+from bobstay.context.instructions import Instruction, project_instructions, user_instructions
 from bobstay.permissions.access import Effect
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import BEHAVIORS, Rule
@@ -19,44 +19,44 @@ from bobstay.permissions.sandbox.availability import available
 from bobstay.redaction.redactor import Redactor
 from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
-from bobstay.server.files.session_directory import AllowedRoots, bounds_of, look
+from bobstay.server.files.session_directory import AllowedRoots, allowed_roots, open_session_directory
 from bobstay.server.inventory.capabilities import NATIVE, capabilities
 from bobstay.server.inventory.command_files import CommandFolder
-from bobstay.server.inventory.engine_report import EngineReport, newest
+from bobstay.server.inventory.engine_report import EngineReport, latest_report
 from bobstay.server.inventory.inventory_types import EngineInventory, InstructionFile, Level, McpServer, SandboxState
-from bobstay.server.inventory.settings_inventory import files_of, hooks_of, of_session, servers_of
+from bobstay.server.inventory.settings_inventory import files_of, hooks_of, servers_of, servers_of_session
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.workers.process.engine_trust import folder_trust
 from bobstay.server.workers.worker import WorkerError
 from bobstay.server.workflows import denied_tools
 from bobstay.tools.tool_registry import ToolRegistry as Tools
 
-PATIENCE = 2.0
+FLUSH_TIMEOUT = 2.0
 OWN = frozenset({NATIVE, "bobstay"})
-"""Engines that keep to our settings."""
-_THEIRS = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
+"""Engines that use bobstay's settings."""
+_EXTERNAL_INSTRUCTIONS = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
 
 
-async def around(console: Console, view: SessionView) -> EngineInventory:
-    """What is around a session, or around one that would begin like `view`."""
-    said = None
+async def gather(console: Console, view: SessionView) -> EngineInventory:
+    """The inventory of a session, or of one that would start like `view`."""
+    report = None
     if view.seq and view.config.engine != NATIVE:
-        await console.database.flushed(view.id, view.seq, PATIENCE)
-        said = await newest(console.database, view.id)
-    found = await asyncio.to_thread(_ours if view.config.engine in OWN else _theirs, console, view)
-    if said is not None:
-        found = _joined(found, said)
+        await console.database.wait_until_indexed(view.id, view.seq, FLUSH_TIMEOUT)
+        report = await latest_report(console.database, view.id)
+    found = await asyncio.to_thread(_own_inventory if view.config.engine in OWN else _external_inventory, console, view)
+    if report is not None:
+        found = _merge_report(found, report)
     names = frozenset(command.name for command in found.commands)
     found = replace(found, capabilities=capabilities(view, names))
-    masked: EngineInventory = Redactor(console.environment.secrets).value(found)
-    return masked
+    redacted: EngineInventory = Redactor(console.environment.secrets).redact_value(found)
+    return redacted
 
 
-def _ours(console: Console, view: SessionView) -> EngineInventory:
-    """For an engine that keeps to our settings, from these."""
+def _own_inventory(console: Console, view: SessionView) -> EngineInventory:
+    """The inventory of an engine that uses bobstay's settings."""
     paths, problems = console.environment.paths, list[str]()
     loaded = _loaded(view.cwd, console, problems)
-    trusted = loaded.trusted if loaded is not None else standing(view.cwd, paths).trusted
+    trusted = loaded.trusted if loaded is not None else check_trust(view.cwd, paths).trusted
     files = files_of(view.cwd, paths, [], external=False)
     return EngineInventory(
         engine=view.config.engine,
@@ -80,22 +80,22 @@ def _ours(console: Console, view: SessionView) -> EngineInventory:
     )
 
 
-def _theirs(console: Console, view: SessionView) -> EngineInventory:
-    """For an external engine, from the files it would read. It starts without those of a directory nobody trusts."""
+def _external_inventory(console: Console, view: SessionView) -> EngineInventory:
+    """The inventory of an external engine from the files it would read, without those of an untrusted directory."""
     paths, problems = console.environment.paths, list[str]()
     trusted, notice = _trust(console, view)
     files = files_of(view.cwd, paths, problems, external=True)
-    servers = (*of_session(view.config.mcp_servers, "configured"),)
+    servers = (*servers_of_session(view.config.mcp_servers, "configured"),)
     known = {server.name for server in servers}
     named = [
         server if server.trusted else replace(server, state="not_used")
         for server in servers_of(files, view.cwd, "configured", trusted=trusted)
     ]
     with ExitStack() as stack:
-        shelves = _shelves(stack, console, view.cwd, trusted=trusted)
-        commands = tuple(entry for shelf in shelves for entry in shelf.commands())
-        skills = tuple(entry for shelf in shelves for entry in shelf.skills())
-        agents = tuple(entry for shelf in shelves for entry in shelf.agents())
+        folders = _command_folders(stack, console, view.cwd, trusted=trusted)
+        commands = tuple(entry for folder in folders for entry in folder.commands())
+        skills = tuple(entry for folder in folders for entry in folder.skills())
+        agents = tuple(entry for folder in folders for entry in folder.agents())
     return EngineInventory(
         engine=view.config.engine,
         cwd=view.cwd,
@@ -111,7 +111,7 @@ def _theirs(console: Console, view: SessionView) -> EngineInventory:
         hooks=hooks_of(files, problems, trusted=trusted),
         skills=skills,
         agents=agents,
-        instructions=_their_instructions(view.cwd, paths.claude, trusted=trusted),
+        instructions=_external_instructions(view.cwd, paths.claude, trusted=trusted),
         sandbox=SandboxState(False, "", ""),
         capabilities=capabilities(view),
         problems=tuple(problems[:50]),
@@ -119,7 +119,7 @@ def _theirs(console: Console, view: SessionView) -> EngineInventory:
 
 
 def _trust(console: Console, view: SessionView) -> tuple[bool, str]:
-    """Whether the directory is trusted, and what the engine is started without if it is not."""
+    """Whether the directory is trusted, and a notice about what is disabled if it is not."""
     command = console.config.engines.get(view.config.engine, (view.config.engine,))
     try:
         found = folder_trust(command, view.cwd, console.environment.paths)
@@ -130,56 +130,56 @@ def _trust(console: Console, view: SessionView) -> tuple[bool, str]:
 
 def _branch(cwd: str) -> str:
     repository = find_repository(cwd)
-    return branch(repository) if repository else ""
+    return current_branch(repository) if repository else ""
 
 
-def _joined(found: EngineInventory, said: EngineReport) -> EngineInventory:
-    """What the engine said counts; the files add what it did not say: where a thing is from, and what it is for."""
+def _merge_report(found: EngineInventory, report: EngineReport) -> EngineInventory:
+    """The engine's report, with sources and descriptions that it lacks from the files."""
     return replace(
         found,
         origin="engine",
-        at=said.at,
-        version=said.version,
-        tools=said.tools,
-        commands=_with_places(said.commands, found.commands),
-        mcp_servers=tuple(_with_state(server, found.mcp_servers) for server in said.mcp_servers),
-        skills=_with_places(said.skills, found.skills),
-        agents=_with_places(said.agents, found.agents),
+        at=report.at,
+        version=report.version,
+        tools=report.tools,
+        commands=_with_sources(report.commands, found.commands),
+        mcp_servers=tuple(_with_state(server, found.mcp_servers) for server in report.mcp_servers),
+        skills=_with_sources(report.skills, found.skills),
+        agents=_with_sources(report.agents, found.agents),
     )
 
 
-def _with_places(said: tuple[Any, ...], found: tuple[Any, ...]) -> tuple[Any, ...]:
+def _with_sources(report: tuple[Any, ...], found: tuple[Any, ...]) -> tuple[Any, ...]:
     known = {entry.name: entry for entry in found}
     return tuple(
         replace(known[entry.name], description=entry.description or known[entry.name].description)
         if entry.name in known
         else entry
-        for entry in said
+        for entry in report
     )
 
 
-def _with_state(said: McpServer, found: tuple[McpServer, ...]) -> McpServer:
-    known = next((server for server in found if server.name == said.name), None)
-    return said if known is None else replace(known, state=said.state)
+def _with_state(report: McpServer, found: tuple[McpServer, ...]) -> McpServer:
+    known = next((server for server in found if server.name == report.name), None)
+    return report if known is None else replace(known, state=report.state)
 
 
 def _loaded(cwd: str, console: Console, problems: list[str]) -> LoadedSettings | None:
     try:
         return load(cwd, console.environment.paths)
     except BrokenSettings as error:
-        problems.append(f"{error} No session starts here until that is mended."[:500])
+        problems.append(f"{error} No session starts here until that is fixed."[:500])
         return None
 
 
 def _tools(loaded: LoadedSettings | None, view: SessionView, console: Console, problems: list[str]) -> tuple[str, ...]:
     rules: list[Rule] = []
-    texts = [(rule.text, BEHAVIORS[rule.verdict], rule.source) for rule in (loaded.rules if loaded else ())]
+    texts = [(rule.text, BEHAVIORS[rule.behavior], rule.source) for rule in (loaded.rules if loaded else ())]
     texts += [(text, Effect.DENY, "cli") for text in denied_tools(view.config)]
     for text, verdict, source in texts:
         try:
             rules.append(Rule.parse(text, verdict, source))
         except ValueError as error:
-            problems.append(f"A rule means nothing: {error}"[:500])
+            problems.append(f"Invalid rule: {error}"[:500])
     policy = Policy("default", rules, root=view.cwd, home=console.environment.paths.home)
     searches = bool(console.environment.search or (loaded and loaded.settings.search))
     needs: set[Any] = {"person", "search"} if searches else {"person"}
@@ -198,10 +198,10 @@ def _sandbox(loaded: LoadedSettings | None, cwd: str, console: Console) -> Sandb
 
 def _instructions(cwd: str, console: Console, *, trusted: bool) -> tuple[InstructionFile, ...]:
     paths = console.environment.paths
-    own = of_user(paths.bobstay, paths.claude, home=paths.home)
+    own = user_instructions(paths.bobstay, paths.claude, home=paths.home)
     repository = find_repository(cwd)
     known = {instruction.path for instruction in own}
-    project = of_project(cwd, os.path.dirname(repository) if repository else cwd, imports=trusted)
+    project = project_instructions(cwd, os.path.dirname(repository) if repository else cwd, imports=trusted)
     nearer = [instruction for instruction in project if instruction.path not in known]
     return (
         *(InstructionFile(each.path, _size(each), "user", True) for each in own),
@@ -209,7 +209,7 @@ def _instructions(cwd: str, console: Console, *, trusted: bool) -> tuple[Instruc
     )
 
 
-def _their_instructions(cwd: str, home: str, *, trusted: bool) -> tuple[InstructionFile, ...]:
+def _external_instructions(cwd: str, home: str, *, trusted: bool) -> tuple[InstructionFile, ...]:
     repository = find_repository(cwd)
     top, folder = os.path.dirname(repository) if repository else cwd, cwd
     folders = [folder]
@@ -217,8 +217,8 @@ def _their_instructions(cwd: str, home: str, *, trusted: bool) -> tuple[Instruct
         folder = os.path.dirname(folder)
         folders.append(folder)
     found = [_instruction(f"{home}/CLAUDE.md", "user", trusted=True)]
-    for place in reversed(folders):
-        found += [_instruction(f"{place}/{name}", "project", trusted=trusted) for name in _THEIRS]
+    for directory in reversed(folders):
+        found += [_instruction(f"{directory}/{name}", "project", trusted=trusted) for name in _EXTERNAL_INSTRUCTIONS]
     return tuple(filter(None, found))
 
 
@@ -237,18 +237,18 @@ def _size(instruction: Instruction) -> int:
         return len(instruction.text.encode("utf-8", "replace"))
 
 
-def _shelves(stack: ExitStack, console: Console, cwd: str, *, trusted: bool) -> list[CommandFolder]:
-    """The folder's first: where two have the same name, it is nearer."""
+def _command_folders(stack: ExitStack, console: Console, cwd: str, *, trusted: bool) -> list[CommandFolder]:
+    """Command folders, the project's first, so that it wins when two entries have the same name."""
     found: list[CommandFolder] = []
     home = os.path.realpath(console.environment.paths.claude)
-    for place, folder, level, trust, bounds in (
-        (cwd, ".claude", "project", trusted, bounds_of(console)),
+    for directory, folder, level, trust, bounds in (
+        (cwd, ".claude", "project", trusted, allowed_roots(console)),
         (home, "", "user", True, AllowedRoots((home,))),
     ):
         if not trust:
-            continue  # the engine is started without them
+            continue  # the engine does not load them
         try:
-            opened = stack.enter_context(look(place, bounds))
+            opened = stack.enter_context(open_session_directory(directory, bounds))
         except ApiError:
             continue
         found.append(CommandFolder(opened, folder, "project" if level == "project" else "user", trust))

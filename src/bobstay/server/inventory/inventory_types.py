@@ -1,12 +1,12 @@
-"""What an engine has around it, as a page shows it: names and places, never the secrets they are set up with."""
+"""Types of the inventory of an engine: names and sources, never the secrets of their configuration."""
 
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 Level: TypeAlias = Literal["managed", "user", "project", "local", "session", "engine"]
-"""Who set it up: the machine's owner, the person, the folder, the folder on this machine, this session; or nobody
-knows, and the engine told of it."""
+"""Where it is configured: by the machine's owner, the user, the project, the project on this machine, the session; or
+`engine`, if only the engine reported it."""
 
 
 class SlashCommand(Struct, frozen=True):
@@ -14,9 +14,9 @@ class SlashCommand(Struct, frozen=True):
     """Without the slash."""
     description: str
     hint: str
-    """What may follow it."""
+    """Hint about its arguments."""
     source: str
-    """The file it stands in; empty for those of the engine itself."""
+    """The file that defines it; empty for commands of the engine itself."""
     level: Level
     trusted: bool
 
@@ -24,8 +24,8 @@ class SlashCommand(Struct, frozen=True):
 class McpServer(Struct, frozen=True):
     name: str
     state: str
-    """As the engine says: `connected`, `failed`, `needs-auth`, `pending`, `disabled`; else `configured`, or
-    `not_used` where the engine has no use for such servers."""
+    """As reported by the engine: `connected`, `failed`, `needs-auth`, `pending`, `disabled`; else `configured`, or
+    `not_used` if the engine does not use such servers."""
     source: str
     level: Level
     trusted: bool
@@ -34,7 +34,7 @@ class McpServer(Struct, frozen=True):
 class HookEntry(Struct, frozen=True):
     event: str
     matcher: str
-    """Empty: at every such moment."""
+    """Empty to match every such event."""
     command: str
     source: str
     level: Level
@@ -44,7 +44,7 @@ class HookEntry(Struct, frozen=True):
 
 
 class NamedExtension(Struct, frozen=True):
-    """A skill, or a kind of agent."""
+    """A skill or an agent type."""
 
     name: str
     description: str
@@ -58,40 +58,40 @@ class InstructionFile(Struct, frozen=True):
     bytes: int
     level: Level
     trusted: bool
-    """What a folder nobody trusts says is given to the model as that folder's words, not as a person's."""
+    """Instructions of an untrusted directory are given to the model as content of that directory, not as the user's."""
 
 
 class SandboxState(Struct, frozen=True):
     enabled: bool
-    """The settings want commands to run in one."""
+    """Whether the settings enable a sandbox for commands."""
     kind: str
-    """Which one works here; empty where none is wanted, or none works."""
+    """The sandbox that works here; empty if none is enabled or none works."""
     problem: str
 
 
 class Capabilities(Struct, frozen=True):
-    """What can really be done with this session now. A page shows no button for what is false."""
+    """Actions that are possible with this session now. Clients hide those that are false."""
 
     fork: bool = False
     fork_at_message: bool = False
     rewind: bool = False
-    """Undo what was done to files since a message."""
+    """Undo changes to files since a message."""
     compact: bool = False
     steer: bool = False
-    """Words reach the agent within a turn."""
+    """Messages reach the agent during a turn."""
     queue: bool = False
     images: bool = False
     change_model: bool = False
     change_permission_mode: bool = False
     change_workflow: bool = False
     ask_user: bool = False
-    """Its questions and requests for permission come to the inbox."""
+    """Its questions and approval requests come to the inbox."""
     edit_input: bool = False
-    """A call can be allowed with another input."""
+    """A tool call can be allowed with a changed input."""
     plan_review: bool = False
     interrupt: bool = False
     terminal_resume: bool = False
-    """Its talk can be gone on with in a terminal."""
+    """Its conversation can be resumed in a terminal."""
     slash_commands: bool = False
     mcp: bool = False
     hooks: bool = False
@@ -104,15 +104,15 @@ class EngineInventory(Struct, frozen=True):
     engine: str
     cwd: str
     branch: str
-    """The branch checked out there, or the start of a commit's hash; empty where there is no repository."""
+    """The current branch, or the start of a commit hash; empty without a repository."""
     origin: Literal["settings", "engine", "files"]
-    """Where this is from: our own settings, the words of a running engine, or files it would read."""
+    """Source of the inventory: bobstay's settings, the report of a running engine, or the files it would read."""
     at: float | None
-    """When the engine said so."""
+    """When the engine reported it."""
     version: str
     trusted: bool
     notice: str
-    """What is left out because nobody trusts the directory."""
+    """What is disabled because the directory is not trusted."""
     tools: tuple[str, ...]
     commands: tuple[SlashCommand, ...]
     mcp_servers: tuple[McpServer, ...]
@@ -123,4 +123,4 @@ class EngineInventory(Struct, frozen=True):
     sandbox: SandboxState
     capabilities: Capabilities
     problems: tuple[str, ...]
-    """Files that cannot be used, in words for a person."""
+    """Problems with files that cannot be used."""

@@ -1,4 +1,4 @@
-"""Command lines without the keys somebody wrote into them: whoever may read sees what runs, and not with what."""
+"""Redacts secrets in the command lines of hooks before they are shown."""
 
 import re
 
@@ -18,30 +18,30 @@ _PASSWORDS = (
 _ALSO = frozenset({"AUTHORIZATION", "COOKIE", "PROXY_AUTHORIZATION"})
 
 
-def concealed(command: str) -> str:
-    """`command` with `[masked NAME]` where a value stands whose name says that it is secret.
+def redact_command(command: str) -> str:
+    """`command` with a placeholder for each value whose name says that it is secret.
 
-    What is a variable's name (`$TOKEN`) stays: that is no secret.
+    References to variables (`$TOKEN`) stay, because they are not secret.
     """
     for pattern in _GIVEN:
-        command = pattern.sub(_without, command)
+        command = pattern.sub(_redact_value, command)
     for pattern in _PASSWORDS:
-        command = pattern.sub(_without_password, command)
+        command = pattern.sub(_redact_password, command)
     return command
 
 
-def _without(found: "re.Match[str]") -> str:
+def _redact_value(found: "re.Match[str]") -> str:
     name = found["name"].lstrip("-").replace("-", "_")
     value = found["value"].strip("\"'")
-    if not (is_secret(name) or name.upper() in _ALSO) or not value or _is_named(value):
+    if not (is_secret(name) or name.upper() in _ALSO) or not value or _is_reference(value):
         return found[0]
     return found["name"] + found["sign"] + placeholder(name)
 
 
-def _without_password(found: "re.Match[str]") -> str:
-    return found[0] if _is_named(found["value"]) else found["before"] + placeholder("password")
+def _redact_password(found: "re.Match[str]") -> str:
+    return found[0] if _is_reference(found["value"]) else found["before"] + placeholder("password")
 
 
-def _is_named(value: str) -> bool:
-    """Whether it comes from elsewhere when the command is run; or is masked already."""
+def _is_reference(value: str) -> bool:
+    """Whether the value is a variable, the output of a command, or already redacted."""
     return value.rpartition(" ")[2].startswith(("$", "`")) or value.startswith("[masked")

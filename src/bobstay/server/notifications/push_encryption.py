@@ -1,4 +1,4 @@
-"""Encrypts a notification so that only the browser it is for can read it: RFC 8291, one record of `aes128gcm`."""
+"""Encrypts a notification for one browser: RFC 8291, one record of `aes128gcm`."""
 
 import os
 from base64 import urlsafe_b64decode
@@ -12,13 +12,13 @@ from msgspec import Struct
 
 RECORD = 4_096
 MOST = 3_000
-"""Bytes of a message. Services take 4,096 of what comes out."""
+"""Maximum bytes of a message. Push services accept 4,096 encrypted bytes."""
 STEP = 256
-"""Messages are filled up to a multiple of it, so that their length says little."""
+"""Messages are padded to a multiple of this, so that their length reveals little."""
 
 
 class BadKeys(ValueError):  # noqa: N818 - reads as what happened
-    """These are no keys of a browser."""
+    """The keys of a subscription are invalid."""
 
 
 class SubscriptionSecrets(Struct, frozen=True):
@@ -28,7 +28,7 @@ class SubscriptionSecrets(Struct, frozen=True):
     @classmethod
     def read(cls, p256dh: str, auth: str) -> "SubscriptionSecrets":
         """Raises:
-        BadKeys: one of them is none.
+        BadKeys: one of them is invalid.
         """
         keys = cls(_bytes(p256dh), _bytes(auth))
         if len(keys.auth) != 16:
@@ -37,7 +37,7 @@ class SubscriptionSecrets(Struct, frozen=True):
         return keys
 
 
-def encrypted(message: bytes, keys: SubscriptionSecrets) -> bytes:
+def encrypt(message: bytes, keys: SubscriptionSecrets) -> bytes:
     """The body of a request to a push service.
 
     Raises:
@@ -53,7 +53,7 @@ def encrypted(message: bytes, keys: SubscriptionSecrets) -> bytes:
     salt = os.urandom(16)
     key = _derived(salt, secret, b"Content-Encoding: aes128gcm\0", 16)
     nonce = _derived(salt, secret, b"Content-Encoding: nonce\0", 12)
-    filled = message + b"\2" + bytes(-(len(message) + 1) % STEP)  # the mark says: last record, and what follows is air
+    filled = message + b"\2" + bytes(-(len(message) + 1) % STEP)  # delimiter of the last record, then padding
     head = salt + RECORD.to_bytes(4, "big") + bytes([len(own_point)]) + own_point
     return head + AESGCM(key).encrypt(nonce, filled, None)
 
@@ -68,7 +68,7 @@ def _point(data: bytes) -> ec.EllipticCurvePublicKey:
     try:
         return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), data)
     except ValueError:
-        raise BadKeys("`p256dh` is no point of the curve P-256.") from None
+        raise BadKeys("`p256dh` is not a point of the curve P-256.") from None
 
 
 def _bytes(text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Changes files beneath a session's directory: no link is followed, and a file is replaced whole or not at all."""
+"""Writes files beneath a session's directory, atomically and without following links."""
 
 import os
 import stat
@@ -7,23 +7,23 @@ from contextlib import contextmanager, suppress
 
 from bobstay.model.ids import new_id
 from bobstay.server.errors import ApiError
-from bobstay.server.files.confined_open import opened
-from bobstay.server.files.path_names import parts_of, shown
+from bobstay.server.files.confined_open import open_confined
+from bobstay.server.files.path_names import encode_path, split_path
 from bobstay.server.files.session_directory import SessionDirectory
 from bobstay.server.files.text_content import read_up_to
-from bobstay.server.files.working_changes import version_of
+from bobstay.server.files.working_changes import file_version
 
 MOST = 16 * 1024 * 1024
-"""Bytes of a file that is changed here; a larger one is for a terminal."""
+"""Bytes of a file that is changed here; larger files must be changed in a terminal."""
 
 
-def content(place: SessionDirectory, path: str) -> bytes:
-    """A file whole.
+def read_file(directory: SessionDirectory, path: str) -> bytes:
+    """The complete content of a file.
 
     Raises:
-        ApiError: it is not there, not to be shown, or too large.
+        ApiError: it does not exist, must not be shown, or is too large.
     """
-    with place.file(path) as handle:
+    with directory.file(path) as handle:
         data = read_up_to(handle, MOST + 1)
     check_size(data, path)
     return data
@@ -35,27 +35,27 @@ def check_size(data: bytes, path: str) -> None:
         raise ApiError("too_large", text, limit=MOST)
 
 
-def changed(path: str, why: str = "") -> ApiError:
+def changed_error(path: str, why: str = "") -> ApiError:
     text = f"{path} is not what was shown. {why}".strip()
     return ApiError("conflict", f"{text} Look at the diff again.", path=path)
 
 
-def check_version(place: SessionDirectory, path: str, version: str) -> None:
+def check_version(directory: SessionDirectory, path: str, version: str) -> None:
     """Raises:
-    ApiError: conflict, where the file is not of this version; an empty one means that there is none.
+    ApiError: conflict, if the file is not of this version; an empty version means that there is no file.
     """
-    if version_of(place, path)[0] != version:
-        raise changed(path)
+    if file_version(directory, path)[0] != version:
+        raise changed_error(path)
 
 
-def put(place: SessionDirectory, path: str, data: bytes, mode: int | None = None, *, over: str) -> None:
-    """Write a file in the place of the one whose version is `over`. `mode` None keeps the one it has.
+def write_file(directory: SessionDirectory, path: str, data: bytes, mode: int | None = None, *, over: str) -> None:
+    """Replace the file whose version is `over`. `mode` None keeps its permissions.
 
     Raises:
-        ApiError: conflict, where somebody has written to it meanwhile.
+        ApiError: conflict, if it was changed meanwhile.
     """
-    parts = parts_of(path)
-    with _folder(place, parts) as folder, _told(path):
+    parts = split_path(path)
+    with _folder(directory, parts) as folder, _translate_errors(path):
         name, beside = parts[-1], f".{new_id()}.bobstay".encode()
         if mode is None:
             mode = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
@@ -67,7 +67,7 @@ def put(place: SessionDirectory, path: str, data: bytes, mode: int | None = None
                 file.flush()
                 os.fchmod(file.fileno(), mode)
                 os.fsync(file.fileno())
-            check_version(place, path, over)  # at the last moment: to get so far may have taken long
+            check_version(directory, path, over)  # as late as possible: writing may have taken long
             os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             with suppress(OSError):
@@ -75,39 +75,39 @@ def put(place: SessionDirectory, path: str, data: bytes, mode: int | None = None
             raise
 
 
-def remove(place: SessionDirectory, path: str, *, version: str) -> None:
+def remove_file(directory: SessionDirectory, path: str, *, version: str) -> None:
     """Raises:
-    ApiError: conflict, where it is not of this version any more.
+    ApiError: conflict, if it is no longer of this version.
     """
-    parts = parts_of(path)
-    with _folder(place, parts) as folder, _told(path):
-        check_version(place, path, version)
+    parts = split_path(path)
+    with _folder(directory, parts) as folder, _translate_errors(path):
+        check_version(directory, path, version)
         os.unlink(parts[-1], dir_fd=folder)
 
 
-def make_folders(place: SessionDirectory, path: str) -> None:
-    """See to it that the directories a file lies in are there."""
-    parts = parts_of(path)
+def create_folders(directory: SessionDirectory, path: str) -> None:
+    """Create the missing parent directories of a file."""
+    parts = split_path(path)
     for number in range(1, len(parts)):
-        with _folder(place, parts[:number]) as folder, suppress(FileExistsError), _told(path):
+        with _folder(directory, parts[:number]) as folder, suppress(FileExistsError), _translate_errors(path):
             os.mkdir(parts[number - 1], 0o777, dir_fd=folder)
 
 
 @contextmanager
-def _folder(place: SessionDirectory, parts: Sequence[bytes]) -> Generator[int, None, None]:
-    if not parts or b".git" in parts or not place.shows(parts):
-        raise ApiError("forbidden", f"{shown(b'/'.join(parts))} is not to be changed here.")
-    with opened(place.root, parts[:-1], directory=True) as handle:
+def _folder(directory: SessionDirectory, parts: Sequence[bytes]) -> Generator[int, None, None]:
+    if not parts or b".git" in parts or not directory.is_visible(parts):
+        raise ApiError("forbidden", f"{encode_path(b'/'.join(parts))} must not be changed here.")
+    with open_confined(directory.root, parts[:-1], directory=True) as handle:
         yield handle
 
 
 @contextmanager
-def _told(path: str) -> Generator[None, None, None]:
+def _translate_errors(path: str) -> Generator[None, None, None]:
     try:
         yield
     except FileExistsError:
         raise
     except FileNotFoundError:
-        raise ApiError("conflict", f"{path} is gone meanwhile. Look at the diff again.") from None
+        raise ApiError("conflict", f"{path} was removed meanwhile. Look at the diff again.") from None
     except OSError as error:
         raise ApiError("storage", f"{path} cannot be changed: {error.strerror}.") from None

@@ -1,33 +1,33 @@
-"""Takes one hunk back out of a file's bytes. Pure: where the file is not what the hunk says, nothing is guessed."""
+"""Reverts one hunk in the bytes of a file. Pure: if the file does not match the hunk, nothing is guessed."""
 
 from itertools import pairwise
 
 from bobstay.server.files.git_diff_parser import RawHunk
 
 
-class DoesNotFit(ValueError):  # noqa: N818 - reads as what happened
-    """The file does not hold what the hunk added, or the hunk is not whole."""
+class HunkMismatch(ValueError):  # noqa: N818 - reads as what happened
+    """The file does not contain the new side of the hunk, or the hunk is incomplete."""
 
 
-def without(data: bytes, hunk: RawHunk) -> bytes:
+def revert_hunk(data: bytes, hunk: RawHunk) -> bytes:
     """`data` as it was before `hunk`.
 
     Raises:
         DoesNotFit
     """
     old, new = _sides(hunk)
-    if not new and data:  # such a hunk left nothing: now there is something, of which it says nothing
-        raise DoesNotFit
+    if not new and data:  # the hunk emptied the file, which has other content now
+        raise HunkMismatch
     lines = data.split(b"\n")
-    # Before the first line nothing is cut off; a hunk without lines of its own names the line before it.
+    # A hunk without new lines names the line before it.
     first = hunk.new_start - 1 if hunk.new_lines else hunk.new_start
     if first < 0 or first > len(lines):
-        raise DoesNotFit
+        raise HunkMismatch
     start = sum(len(line) + 1 for line in lines[:first])
-    for plain, gone in ((old, new), (_with_returns(old), _with_returns(new))):
-        if data[start : start + len(gone)] == gone and _ends(data, start + len(gone), hunk):
-            return data[:start] + plain + data[start + len(gone) :]
-    raise DoesNotFit
+    for before, after in ((old, new), (_with_returns(old), _with_returns(new))):
+        if data[start : start + len(after)] == after and _ends(data, start + len(after), hunk):
+            return data[:start] + before + data[start + len(after) :]
+    raise HunkMismatch
 
 
 def _sides(hunk: RawHunk) -> tuple[bytes, bytes]:
@@ -45,7 +45,7 @@ def _sides(hunk: RawHunk) -> tuple[bytes, bytes]:
         for side in last:
             side.append(content)
     if (len(old), len(new)) != (hunk.old_lines, hunk.new_lines):
-        raise DoesNotFit
+        raise HunkMismatch
     return b"".join(old), b"".join(new)
 
 

@@ -1,4 +1,4 @@
-"""Takes back what a session changed, a hunk or a whole file at a time, if it is still what the person saw."""
+"""Reverts changes of a session, by hunk or by file, if they are still what the person saw."""
 
 import asyncio
 import os
@@ -10,26 +10,26 @@ from msgspec import Meta, Struct
 
 from bobstay.server.auth.private_files import NotPrivate, private_folder
 from bobstay.server.errors import ApiError
-from bobstay.server.files.git_diff_parser import DiffFile, RawHunk, patch_hunks
+from bobstay.server.files.git_diff_parser import DiffFile, RawHunk, parse_hunks
 from bobstay.server.files.git_process import EMPTY_TREES, Git
-from bobstay.server.files.path_names import meant
-from bobstay.server.files.repository_lookup import repo_of
+from bobstay.server.files.path_names import decode_path
+from bobstay.server.files.repository_lookup import open_repo
 from bobstay.server.files.session_directory import SessionDirectory
-from bobstay.server.files.working_changes import QUIET, WorkingChanges, changes, version_of
+from bobstay.server.files.working_changes import QUIET, WorkingChanges, file_version, find_changes
 from bobstay.server.revert import confined_write
-from bobstay.server.revert.confined_write import changed
-from bobstay.server.revert.reverse_hunk import DoesNotFit, without
-from bobstay.server.revert.revert_undo import UndoStep, mode_of
+from bobstay.server.revert.confined_write import changed_error
+from bobstay.server.revert.reverse_hunk import HunkMismatch, revert_hunk
+from bobstay.server.revert.revert_undo import UndoStep, file_mode
 from bobstay.server.revert.unstage import unstage
 
 MOST_KEPT = 200
-"""Copies of what was taken back, of all sessions together; the oldest go."""
+"""Copies of reverted files, of all sessions together; the oldest are removed."""
 _Number = Annotated[int, Meta(ge=0, lt=2**31)]
-_changing = threading.Lock()
-"""Two who take back at once must not write over each other."""
+_write_lock = threading.Lock()
+"""Concurrent reverts must not overwrite each other."""
 
 
-class HunkPlace(Struct, frozen=True, forbid_unknown_fields=True):
+class HunkPosition(Struct, frozen=True, forbid_unknown_fields=True):
     old_start: _Number
     old_lines: _Number
     new_start: _Number
@@ -37,146 +37,150 @@ class HunkPlace(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RevertRequest(Struct, frozen=True):
-    """What to take back."""
+    """The hunk or file to revert."""
 
     path: str
     base: str
-    hunk: HunkPlace | None
+    hunk: HunkPosition | None
     sha256: str
     version: str
 
 
 class RevertedChanges(Struct, frozen=True):
     kept: str
-    """Where a copy of the file as it was is kept; empty if there was none."""
+    """Path of a copy of the previous file; empty if there was none."""
     steps: tuple[UndoStep, ...]
     """How to undo it."""
 
 
-async def take_back(
-    place: SessionDirectory, environment: dict[str, str], keep: str, wish: RevertRequest
+async def revert_change(
+    directory: SessionDirectory, environment: dict[str, str], keep: str, request: RevertRequest
 ) -> RevertedChanges:
-    """Do it. `keep` is the folder for copies.
+    """Revert a change. `keep` is the folder for copies.
 
     Raises:
-        ApiError: conflict, where the file is not what the person saw.
+        ApiError: conflict, if the file is not what the person saw.
     """
-    seen = await changes(place, environment, base=wish.base, path=wish.path, hunks=False)
-    file = next((file for file in seen.files if file.path == wish.path), None)
+    seen = await find_changes(directory, environment, base=request.base, path=request.path, hunks=False)
+    file = next((file for file in seen.files if file.path == request.path), None)
     if file is None:
-        raise changed(wish.path, "It does not differ from the base any more.")
+        raise changed_error(request.path, "It does not differ from the base any more.")
     if file.status == "unmerged":
-        raise ApiError("conflict", f"{wish.path} waits for a merge to be finished. Do that first.")
-    mode = mode_of(place, wish.path)
-    if wish.hunk is not None:
-        kept = await _hunk(place, environment, keep, wish, seen, file)
-        return RevertedChanges(kept, (UndoStep(wish.path, kept, mode),))
-    kept = await _whole(place, environment, keep, wish, seen, file)
+        raise ApiError("conflict", f"{request.path} has an unfinished merge. Finish it first.")
+    mode = file_mode(directory, request.path)
+    if request.hunk is not None:
+        kept = await _revert_hunk(directory, environment, keep, request, seen, file)
+        return RevertedChanges(kept, (UndoStep(request.path, kept, mode),))
+    kept = await _revert_file(directory, environment, keep, request, seen, file)
     came_back = (UndoStep(file.old_path, ""),) if file.status == "renamed" and file.old_path else ()
-    return RevertedChanges(kept, (UndoStep(wish.path, kept, mode), *came_back))
+    return RevertedChanges(kept, (UndoStep(request.path, kept, mode), *came_back))
 
 
 # ---------------------------------------------------------------- one hunk
 
 
-async def _hunk(
-    place: SessionDirectory,
+async def _revert_hunk(
+    directory: SessionDirectory,
     environment: dict[str, str],
     keep: str,
-    wish: RevertRequest,
+    request: RevertRequest,
     seen: WorkingChanges,
     file: DiffFile,
 ) -> str:
     if file.status not in ("modified", "renamed", "copied") or file.view not in ("text", "too_large"):
-        text = f"{wish.path} was {file.status.replace('_', ' ')} as a whole: take the whole file back."
+        text = f"{request.path} was {file.status.replace('_', ' ')} as a whole: revert the whole file."
         raise ApiError("invalid", text)
-    repo = repo_of(place.path, environment)
-    async with repo.reading(seen.head) as git:
-        names = [meant(name) for name in (file.old_path, file.path) if name]
-        said = await git.run(
+    repo = open_repo(directory.path, environment)
+    async with repo.isolated(seen.head) as git:
+        names = [decode_path(name) for name in (file.old_path, file.path) if name]
+        result = await git.run(
             "diff", "--patch", "--unified=3", *QUIET, _tree(seen), "--", *names, most=confined_write.MOST
         )
-    if said.cut:
-        raise ApiError("too_large", f"The diff of {wish.path} is too large. Change it in a terminal.")
-    found = _same(patch_hunks(said.out, meant(wish.path)), wish)
+    if result.cut:
+        raise ApiError("too_large", f"The diff of {request.path} is too large. Change it in a terminal.")
+    found = _find_hunk(parse_hunks(result.out, decode_path(request.path)), request)
     if found is None:
-        raise changed(wish.path)
+        raise changed_error(request.path)
 
     def work() -> str:
-        with _changing:
-            version = version_of(place, wish.path)[0]
-            data = confined_write.content(place, wish.path)
+        with _write_lock:
+            version = file_version(directory, request.path)[0]
+            data = confined_write.read_file(directory, request.path)
             try:
-                before = without(data, found)
-            except DoesNotFit:
-                raise changed(wish.path) from None
-            copy = _keep(keep, wish.path, data)
-            confined_write.put(place, wish.path, before, over=version)
+                before = revert_hunk(data, found)
+            except HunkMismatch:
+                raise changed_error(request.path) from None
+            copy = _save_copy(keep, request.path, data)
+            confined_write.write_file(directory, request.path, before, over=version)
             return copy
 
     return await asyncio.to_thread(work)
 
 
-def _same(hunks: list[RawHunk], wish: RevertRequest) -> RawHunk | None:
-    """The hunk that was meant. Its new place may have moved: another one before it was taken back meanwhile."""
-    hunk = wish.hunk
+def _find_hunk(hunks: list[RawHunk], request: RevertRequest) -> RawHunk | None:
+    """The requested hunk. Its new position may have moved because an earlier hunk was reverted meanwhile."""
+    hunk = request.hunk
     assert hunk is not None
-    wanted = (hunk.old_start, hunk.old_lines, hunk.new_lines, wish.sha256)
+    wanted = (hunk.old_start, hunk.old_lines, hunk.new_lines, request.sha256)
     return next((one for one in hunks if (one.old_start, one.old_lines, one.new_lines, one.sha256) == wanted), None)
 
 
 # ---------------------------------------------------------------- a whole file
 
 
-async def _whole(
-    place: SessionDirectory,
+async def _revert_file(
+    directory: SessionDirectory,
     environment: dict[str, str],
     keep: str,
-    wish: RevertRequest,
+    request: RevertRequest,
     seen: WorkingChanges,
     file: DiffFile,
 ) -> str:
     if not file.rejectable:
-        text = f"{wish.path} is a link, a submodule or of another kind than before. Change it in a terminal."
+        text = f"{request.path} is a link, a submodule or of another kind than before. Change it in a terminal."
         raise ApiError("not_supported", text)
-    if file.version != wish.version:
-        raise changed(wish.path)
+    if file.version != request.version:
+        raise changed_error(request.path)
     comes_back = file.status in ("modified", "deleted", "renamed")
     source = file.old_path or file.path
     data = mode = None
-    repo = repo_of(place.path, environment)
-    async with repo.reading(seen.head) as git:
+    repo = open_repo(directory.path, environment)
+    async with repo.isolated(seen.head) as git:
         if comes_back:
-            data, mode = await _at_base(git, _tree(seen), source)
-        if source != wish.path and comes_back and version_of(place, source)[0]:
-            raise changed(source, "There is a new file under its old name.")
-        copy = await asyncio.to_thread(_kept_whole, place, keep, wish) if file.status != "deleted" else ""
-        await unstage(repo, git, seen.head, _tree(seen), [meant(name) for name in dict.fromkeys((source, wish.path))])
+            data, mode = await _read_at_base(git, _tree(seen), source)
+        if source != request.path and comes_back and file_version(directory, source)[0]:
+            raise changed_error(source, "There is a new file under its old name.")
+        copy = await asyncio.to_thread(_copy_file, directory, keep, request) if file.status != "deleted" else ""
+        await unstage(
+            repo, git, seen.head, _tree(seen), [decode_path(name) for name in dict.fromkeys((source, request.path))]
+        )
 
     def work() -> None:
-        with _changing:
-            confined_write.check_version(place, wish.path, wish.version)
+        with _write_lock:
+            confined_write.check_version(directory, request.path, request.version)
             if data is not None:
-                confined_write.make_folders(place, source)
-                confined_write.put(place, source, data, mode, over=wish.version if source == wish.path else "")
-            if source != wish.path or not comes_back:
-                confined_write.remove(place, wish.path, version=wish.version)
+                confined_write.create_folders(directory, source)
+                confined_write.write_file(
+                    directory, source, data, mode, over=request.version if source == request.path else ""
+                )
+            if source != request.path or not comes_back:
+                confined_write.remove_file(directory, request.path, version=request.version)
 
     await asyncio.to_thread(work)
     return copy
 
 
-def _kept_whole(place: SessionDirectory, keep: str, wish: RevertRequest) -> str:
-    """A copy of a file that is still what the person saw; without one nothing is touched, the index neither."""
-    with _changing:
-        data = confined_write.content(place, wish.path)
-        confined_write.check_version(place, wish.path, wish.version)
-        return _keep(keep, wish.path, data)
+def _copy_file(directory: SessionDirectory, keep: str, request: RevertRequest) -> str:
+    """Copy a file that is still what the person saw; without a copy nothing is changed, not even the index."""
+    with _write_lock:
+        data = confined_write.read_file(directory, request.path)
+        confined_write.check_version(directory, request.path, request.version)
+        return _save_copy(keep, request.path, data)
 
 
-async def _at_base(git: Git, tree: str, path: str) -> tuple[bytes, int]:
-    """A file's content as git would check it out, without starting anything, and its mode."""
-    name = meant(path)
+async def _read_at_base(git: Git, tree: str, path: str) -> tuple[bytes, int]:
+    """The content of a file as git would check it out, without starting filters, and its mode."""
+    name = decode_path(path)
     attributes = await git.run("check-attr", "-z", "filter", "--", name)
     value = attributes.out.split(b"\0")[2:3]
     if attributes.code or value not in ([b"unspecified"], [b"unset"]):
@@ -185,29 +189,29 @@ async def _at_base(git: Git, tree: str, path: str) -> tuple[bytes, int]:
     listed = await git.run("ls-tree", "-z", tree, "--", name)
     mode = listed.out.partition(b" ")[0]
     if mode not in (b"100644", b"100755"):
-        raise ApiError("not_supported", f"{path} was no plain file. Change it in a terminal.")
-    said = await git.run("cat-file", "--filters", tree.encode() + b":./" + name, most=confined_write.MOST)
-    if said.cut:
-        raise ApiError("too_large", f"{path} was too large to be brought back here. Use a terminal.")
-    if said.code:
-        raise ApiError("conflict", f"Git does not find {path} in the base: {said.words.strip()[:200]}.")
-    return said.out, 0o755 if mode == b"100755" else 0o644
+        raise ApiError("not_supported", f"{path} was not a regular file. Change it in a terminal.")
+    result = await git.run("cat-file", "--filters", tree.encode() + b":./" + name, most=confined_write.MOST)
+    if result.cut:
+        raise ApiError("too_large", f"{path} is too large to be reverted here. Use a terminal.")
+    if result.code:
+        raise ApiError("conflict", f"Git does not find {path} in the base: {result.errors.strip()[:200]}.")
+    return result.out, 0o755 if mode == b"100755" else 0o644
 
 
 def _tree(seen: WorkingChanges) -> str:
     return seen.base or EMPTY_TREES[40 if len(seen.head) != 64 else 64]
 
 
-# ---------------------------------------------------------------- what is kept
+# ---------------------------------------------------------------- copies
 
 
-def _keep(folder: str, path: str, data: bytes) -> str:
-    """A copy for those who wish they had not; only its owner can read it.
+def _save_copy(folder: str, path: str, data: bytes) -> str:
+    """Save a copy for undo, readable by its owner only.
 
     Raises:
-        ApiError: it cannot be kept, so nothing is taken back.
+        ApiError: it cannot be saved, so nothing is reverted.
     """
-    ending = os.path.basename(path).encode()[-100:].decode(errors="ignore")  # a name of the system has 255 bytes
+    ending = os.path.basename(path).encode()[-100:].decode(errors="ignore")  # file names are limited to 255 bytes
     target = os.path.join(folder, f"{time.time_ns():020}-{ending}")
     try:
         private_folder(folder)
@@ -217,5 +221,5 @@ def _keep(folder: str, path: str, data: bytes) -> str:
         for old in sorted(os.listdir(folder))[:-MOST_KEPT]:
             os.unlink(os.path.join(folder, old))
     except (OSError, NotPrivate, UnicodeEncodeError) as error:
-        raise ApiError("storage", f"No copy of {path} could be kept, so it was left alone: {error}.") from None
+        raise ApiError("storage", f"No copy of {path} could be saved, so it was not changed: {error}.") from None
     return target

@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 as it goes over the socket, one message a line."""
+"""JSON-RPC 2.0 messages, one per line."""
 
 from typing import Any, TypeAlias
 
@@ -17,7 +17,7 @@ NO_METHOD = -32601
 INVALID_PARAMS = -32602
 INTERNAL = -32603
 REFUSED = -32000
-"""An error of the API: what it is stands in `data`, as in a body over HTTP."""
+"""An error of the API; `data` has its code, status and details, as over HTTP."""
 
 MOST_IN_BATCH = 100
 EVENT = b'{"jsonrpc":"2.0","method":"event","params":'
@@ -35,7 +35,7 @@ class RpcError(Exception):
 
 
 class RpcMessage(Struct, frozen=True):
-    """A request, or without an `id` a notification: that is done and not answered."""
+    """A request; without an `id` a notification, which gets no reply."""
 
     method: str
     jsonrpc: str = "2.0"
@@ -43,7 +43,7 @@ class RpcMessage(Struct, frozen=True):
     id: Id | UnsetType = UNSET
 
 
-class _Identified(Struct):
+class _WithId(Struct):
     id: Id = None
 
 
@@ -51,55 +51,55 @@ _message = msgspec.json.Decoder(RpcMessage)
 _batch = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def read(line: bytes) -> "list[RpcMessage | bytes] | RpcMessage | bytes":
-    """What a line says: a message, a batch of them, or in place of either the answer to what is none."""
+def parse_line(line: bytes) -> "list[RpcMessage | bytes] | RpcMessage | bytes":
+    """Parse a line: a message or a batch of them; invalid ones become the error reply."""
     if line.lstrip()[:1] != b"[":
-        return _one(line)
+        return _parse_message(line)
     try:
         parts = _batch.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return failure(None, PARSE, "Invalid JSON")
+        return error_reply(None, PARSE, "Invalid JSON")
     if not parts:
-        return failure(None, INVALID_REQUEST, "There is nothing in this batch.")
+        return error_reply(None, INVALID_REQUEST, "The batch is empty.")
     if len(parts) > MOST_IN_BATCH:
-        return failure(None, INVALID_REQUEST, f"A batch may have at most {MOST_IN_BATCH} requests.")
-    return [_one(bytes(part)) for part in parts]
+        return error_reply(None, INVALID_REQUEST, f"A batch may have at most {MOST_IN_BATCH} requests.")
+    return [_parse_message(bytes(part)) for part in parts]
 
 
-def _one(text: bytes) -> RpcMessage | bytes:
+def _parse_message(text: bytes) -> RpcMessage | bytes:
     try:
         message: RpcMessage = _message.decode(text)
     except msgspec.ValidationError as error:
-        return failure(_id_of(text), INVALID_REQUEST, f"This is no request: {error}")
+        return error_reply(_id_of(text), INVALID_REQUEST, f"Invalid request: {error}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return failure(None, PARSE, "Invalid JSON")
+        return error_reply(None, PARSE, "Invalid JSON")
     if message.jsonrpc != "2.0":
-        return failure(_id_of(text), INVALID_REQUEST, "Only JSON-RPC 2.0 is spoken here.")
+        return error_reply(_id_of(text), INVALID_REQUEST, "Only JSON-RPC 2.0 is supported.")
     return message
 
 
 def _id_of(text: bytes) -> Id:
     try:
-        return msgspec.json.decode(text, type=_Identified).id
+        return msgspec.json.decode(text, type=_WithId).id
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def success(id: Id, result: Any) -> bytes:
+def success_reply(id: Id, result: Any) -> bytes:
     try:
         return REPLY + to_json(id) + b',"result":' + to_json(result) + b"}"
     except Unstorable as error:
-        return failure(id, INTERNAL, f"The answer cannot be written: {error}")
+        return error_reply(id, INTERNAL, f"The result cannot be encoded: {error}")
 
 
-def failure(id: Id, code: int, message: str, data: Any = None) -> bytes:
+def error_reply(id: Id, code: int, message: str, data: Any = None) -> bytes:
     error: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
     return REPLY + to_json(id) + b',"error":' + to_json(error) + b"}"
 
 
-def of_api(error: ApiError) -> RpcError:
+def rpc_error_of(error: ApiError) -> RpcError:
     problem: Problem = error.problem
     data = {"code": problem.code, "status": error.status, "details": problem.details}
     return RpcError(REFUSED, problem.message, data)

@@ -1,4 +1,4 @@
-"""JSON-RPC for programs of the same user on the same machine: a Unix socket only they can open."""
+"""JSON-RPC server on a Unix socket, for programs of the same user on the same machine."""
 
 import asyncio
 import contextlib
@@ -24,10 +24,10 @@ from bobstay.server.rpc.rpc_messages import (
     Params,
     RpcError,
     RpcMessage,
-    failure,
-    of_api,
-    read,
-    success,
+    error_reply,
+    parse_line,
+    rpc_error_of,
+    success_reply,
 )
 from bobstay.server.streams.heartbeat import HeartbeatLoop
 from bobstay.server.streams.hub import HubClient
@@ -37,13 +37,13 @@ log = logging.getLogger(__name__)
 
 NAME = "rpc.sock"
 LONGEST_LINE = 4 * 1024 * 1024
-PIECE = 256 * 1024
+READ_SIZE = 256 * 1024
 MOST_RUNNING = 32
-"""Requests of one connection that are worked on at a time; further ones wait unread."""
+"""Concurrent requests of one connection; further ones are not read until one finishes."""
 HIGH_WATER = 64 * 1024
-POLITE = 2.0
+CLOSE_TIMEOUT = 2.0
 LONGEST_PATH = 107
-"""Bytes in the name of a socket."""
+"""Maximum bytes of a socket's path."""
 
 
 class RpcSubscribe(Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,7 +57,7 @@ class RpcUnsubscribe(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RpcServer:
-    """Listens on `path`, mode 0600, for processes of user `uid`: the own one, unless said otherwise."""
+    """Listens on `path`, mode 0600, for processes of the user `uid`, by default the current one."""
 
     def __init__(self, streams: Streams, bridge: RpcBridge, path: str, uid: int | None = None) -> None:
         self._streams = streams
@@ -69,20 +69,20 @@ class RpcServer:
 
     async def start(self) -> None:
         """Raises:
-        OSError: the socket cannot be made, or another server listens on it. The text says what to do.
+        OSError: the socket cannot be created, or another server listens on it. The text says what to do.
         """
         listening = listening_socket(self._path)
-        self._server = await asyncio.start_unix_server(self._accept, sock=listening, limit=PIECE)
+        self._server = await asyncio.start_unix_server(self._accept, sock=listening, limit=READ_SIZE)
 
     async def close(self) -> None:
-        """End all connections and take the socket away."""
+        """Close all connections and remove the socket."""
         if self._server is None:
             return
         self._server.close()
         for task in self._connections:
             task.cancel()
         if self._connections:
-            await asyncio.wait(self._connections, timeout=2 * POLITE)
+            await asyncio.wait(self._connections, timeout=2 * CLOSE_TIMEOUT)
         self._server = None
         with contextlib.suppress(OSError):
             os.unlink(self._path)
@@ -95,7 +95,7 @@ class RpcServer:
             if _uid_of(writer) in (self._uid, None):
                 await _Connection(self._streams, self._bridge, reader, writer).run()
         except asyncio.CancelledError:
-            pass  # the server ends; nobody waits for this task but it
+            pass  # the server is closing, and only it awaits this task
         finally:
             self._connections.discard(task)
             writer.transport.abort()
@@ -116,8 +116,8 @@ class _Connection:
         writer.transport.set_write_buffer_limits(HIGH_WATER)
 
     async def run(self) -> None:
-        self._streams.hub.join(self._client)
-        beating = HeartbeatLoop(self._client, self._streams.timing.heartbeat)
+        self._streams.hub.add_client(self._client)
+        heartbeats = HeartbeatLoop(self._client, self._streams.timing.heartbeat)
         tasks: set[asyncio.Task[Any]] = {
             asyncio.create_task(self._read()),
             asyncio.create_task(self._write()),
@@ -126,7 +126,7 @@ class _Connection:
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            beating.cancel()
+            heartbeats.cancel()
             self._subscriptions.close()
             why = self._client.closed
             self._client.close("gone")
@@ -138,14 +138,14 @@ class _Connection:
     # ------------------------------------------------------------ in
 
     async def _read(self) -> None:
-        """Lines, one by one. One that is too long is answered and skipped; those after it are read."""
+        """Read line by line. A line that is too long gets an error and is skipped."""
         buffer, skipping = bytearray(), False
-        while piece := await self._piece():
-            *lines, rest = piece.split(b"\n")
+        while chunk := await self._read_chunk():
+            *lines, rest = chunk.split(b"\n")
             for line in lines:
                 buffer += line
                 if not skipping and len(buffer) <= LONGEST_LINE:
-                    await self._take(bytes(buffer))
+                    await self._receive_line(bytes(buffer))
                 elif not skipping:
                     await self._refuse_line()
                 buffer.clear()
@@ -155,72 +155,72 @@ class _Connection:
                 await self._refuse_line()
                 buffer.clear()
                 skipping = True
-        if self._running:  # whoever shuts its side first still gets its answers
+        if self._running:  # a client that half-closes its side still gets its replies
             await asyncio.wait(self._running)
-            await self._client.drained()
+            await self._client.wait_drained()
 
-    async def _piece(self) -> bytes:
+    async def _read_chunk(self) -> bytes:
         try:
-            return await self._reader.read(PIECE)
+            return await self._reader.read(READ_SIZE)
         except OSError:
             return b""
 
     async def _refuse_line(self) -> None:
         text = f"A line may have at most {LONGEST_LINE} bytes."
-        await self._client.send(failure(None, INVALID_REQUEST, text))
+        await self._client.send(error_reply(None, INVALID_REQUEST, text))
 
-    async def _take(self, line: bytes) -> None:
+    async def _receive_line(self, line: bytes) -> None:
         if not line.strip():
             return
-        said = read(line)
-        if isinstance(said, bytes):
-            await self._client.send(said)
+        parsed = parse_line(line)
+        if isinstance(parsed, bytes):
+            await self._client.send(parsed)
             return
         await self._slots.acquire()
-        task = asyncio.create_task(self._answer(said))
+        task = asyncio.create_task(self._respond(parsed))
         self._running.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._release_slot)
 
-    def _done(self, task: "asyncio.Task[None]") -> None:
+    def _release_slot(self, task: "asyncio.Task[None]") -> None:
         self._running.discard(task)
         self._slots.release()
 
-    async def _answer(self, said: "list[RpcMessage | bytes] | RpcMessage") -> None:
-        """What was begun is finished, also when whoever asked is gone: a command is not cut in half."""
-        if isinstance(said, RpcMessage):
-            reply = await self._answered(said)
+    async def _respond(self, parsed: "list[RpcMessage | bytes] | RpcMessage") -> None:
+        """Reply to a message or batch. It is finished even if the client is gone, so that no command is half done."""
+        if isinstance(parsed, RpcMessage):
+            reply = await self._reply_to(parsed)
             if reply:
                 await self._client.send(reply)
             return
-        replies = [each if isinstance(each, bytes) else await self._answered(each) for each in said]
+        replies = [each if isinstance(each, bytes) else await self._reply_to(each) for each in parsed]
         if any(replies):
             await self._client.send(b"[" + b",".join(reply for reply in replies if reply) + b"]")
 
-    async def _answered(self, message: RpcMessage) -> bytes:
-        """The reply to a message; to a notification there is none."""
+    async def _reply_to(self, message: RpcMessage) -> bytes:
+        """The reply to a message; empty for a notification."""
         id = message.id
         try:
-            result = await self._done_as_asked(message.method, message.params)
+            result = await self._dispatch(message.method, message.params)
         except RpcError as error:
-            return b"" if id is msgspec.UNSET else failure(id, error.code, error.message, error.data)
+            return b"" if id is msgspec.UNSET else error_reply(id, error.code, error.message, error.data)
         except Exception:  # the last boundary before the client, who must not read a traceback
-            log.exception("%s broke", ascii(message.method[:200]))
-            text = "Something in the server broke. The request may have had no effect; the server's log says more."
-            return b"" if id is msgspec.UNSET else failure(id, INTERNAL, text)
-        return b"" if id is msgspec.UNSET else success(id, result)
+            log.exception("%s failed", ascii(message.method[:200]))
+            text = "An internal error occurred, and the request may have had no effect. See the server's log."
+            return b"" if id is msgspec.UNSET else error_reply(id, INTERNAL, text)
+        return b"" if id is msgspec.UNSET else success_reply(id, result)
 
-    async def _done_as_asked(self, method: str, params: Params) -> Any:
+    async def _dispatch(self, method: str, params: Params) -> Any:
         match method:
             case "subscribe":
-                wish = _params(params, RpcSubscribe)
+                request = _params(params, RpcSubscribe)
                 try:
-                    self._subscriptions.add(wish.topic, wish.after, wish.epoch)
+                    self._subscriptions.add(request.topic, request.after, request.epoch)
                 except ApiError as error:
-                    raise of_api(error) from error
-                return {"topic": wish.topic}
+                    raise rpc_error_of(error) from error
+                return {"topic": request.topic}
             case "unsubscribe":
                 topic = _params(params, RpcUnsubscribe).topic
-                return {"topic": topic, "followed": self._subscriptions.drop(topic)}
+                return {"topic": topic, "followed": self._subscriptions.remove(topic)}
             case "ping":
                 return "pong"
             case "rpc.methods":
@@ -232,25 +232,25 @@ class _Connection:
 
     async def _write(self) -> None:
         try:
-            while items := await self._client.take():
+            while items := await self._client.next_batch():
                 self._writer.write(b"".join(_line(item) for item in items))
                 await self._writer.drain()
         except OSError:
             return
 
     async def _finish(self, why: str) -> None:
-        """Let out what was written, and a last word; but nobody who does not read can hold this up."""
+        """Flush what was written with a `closed` notification, limited in time for clients that do not read."""
         try:
             if why:
                 self._writer.write(b'{"jsonrpc":"2.0","method":"closed","params":{"reason":"%b"}}\n' % why.encode())
             self._writer.close()
-            await asyncio.wait_for(self._writer.wait_closed(), POLITE)
+            await asyncio.wait_for(self._writer.wait_closed(), CLOSE_TIMEOUT)
         except (OSError, TimeoutError):
             return
 
 
 def _line(item: bytes) -> bytes:
-    """Replies go out as they are, frames of a stream as notifications."""
+    """A line with a reply as it is, or with a frame of a stream as a notification."""
     if item.startswith((REPLY, b"[")):
         return item + b"\n"
     return EVENT + item + b"}\n"
@@ -260,11 +260,11 @@ def _params(given: Params, shape: type[Any]) -> Any:
     try:
         return msgspec.convert({} if given is None else given, shape)
     except msgspec.ValidationError as error:
-        raise RpcError(INVALID_PARAMS, f"The parameters are not as they should be: {error}") from None
+        raise RpcError(INVALID_PARAMS, f"Invalid parameters: {error}") from None
 
 
 def _uid_of(writer: asyncio.StreamWriter) -> int | None:
-    """The user at the other end; None where the system does not say: there the mode of the socket must do."""
+    """The user of the peer process; None if the system does not tell, where the socket's mode must suffice."""
     connection = writer.get_extra_info("socket")
     if not hasattr(socket, "SO_PEERCRED"):
         return None
@@ -274,18 +274,18 @@ def _uid_of(writer: asyncio.StreamWriter) -> int | None:
 
 
 def listening_socket(path: str) -> socket.socket:
-    """Listen on a Unix socket of mode 0600. One that a dead server left is replaced.
+    """Listen on a Unix socket of mode 0600, replacing the one of a dead server.
 
     Raises:
-        OSError: it cannot be made, or somebody listens there.
+        OSError: it cannot be created, or another process listens on it.
     """
     if len(os.fsencode(path)) > LONGEST_PATH:
-        raise OSError(f"{path} is too long a name for a socket: it may have {LONGEST_PATH} bytes. Use a shorter home.")
-    _clear(path)
+        raise OSError(f"{path} is too long for a socket: at most {LONGEST_PATH} bytes. Use a shorter BOBSTAY_HOME.")
+    _remove_stale_socket(path)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listening.bind(path)
-        os.chmod(path, 0o600)  # nobody can connect before it listens, so nobody was faster
+        os.chmod(path, 0o600)  # before listen(), so nobody can have connected yet
         listening.listen(64)
         listening.setblocking(False)
     except OSError:
@@ -294,17 +294,17 @@ def listening_socket(path: str) -> socket.socket:
     return listening
 
 
-def _clear(path: str) -> None:
+def _remove_stale_socket(path: str) -> None:
     try:
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
-            raise FileExistsError(f"{path} is there and is no socket. Move it away.")
+            raise FileExistsError(f"{path} exists and is not a socket. Move it away.")
     except FileNotFoundError:
         return
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as knocking:
-        knocking.settimeout(1.0)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1.0)
         try:
-            knocking.connect(path)
+            probe.connect(path)
         except ConnectionRefusedError:
             os.unlink(path)
             return
-    raise FileExistsError(f"Another server listens on {path}. End it first.")
+    raise FileExistsError(f"Another server listens on {path}. Stop it first.")

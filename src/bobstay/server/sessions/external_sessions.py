@@ -1,4 +1,4 @@
-"""Sessions that other processes write: seen by watching their logs, reached by their sockets."""
+"""Sessions of other processes: followed by watching their logs, controlled through their sockets."""
 
 import asyncio
 import logging
@@ -15,22 +15,22 @@ from bobstay.model.event import Envelope
 from bobstay.model.message import Block, text_of
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
-from bobstay.server.sessions.abandoned_view import as_seen, is_written
-from bobstay.server.sessions.open_session import inputs_of, told
+from bobstay.server.sessions.abandoned_view import has_writer, observed_view
+from bobstay.server.sessions.open_session import collect_inputs, entry_frame
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_status import BUSY
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.sessions.jsonl_log import NOTE_SUFFIX, SUFFIX
+from bobstay.sessions.jsonl_log import LEASE_SUFFIX, SUFFIX
 from bobstay.system.socket_path import short_path
 
 log = logging.getLogger(__name__)
 PAGE = 256
-"""Entries read before others get their turn."""
-PATIENCE = 10.0
+"""Entries read before other tasks get their turn."""
+TIMEOUT = 10.0
 INTERVAL = 2.0
-"""Seconds between two looks whether the processes that write sessions are there."""
-WATCHED = (SUFFIX, NOTE_SUFFIX)
-"""A log grows when something happens; the note of who writes it goes when nobody does any more."""
+"""Seconds between two checks whether the processes that write sessions still exist."""
+WATCHED = (SUFFIX, LEASE_SUFFIX)
+"""A log grows with each event; its lease file is removed when its writer releases it."""
 
 
 class ExternalSessions:
@@ -45,7 +45,7 @@ class ExternalSessions:
         os.makedirs(self._registry.store.directory, 0o700, exist_ok=True)
         self._tasks = [
             asyncio.create_task(self._watch(), name="outside"),
-            asyncio.create_task(self._mind(), name="outside processes"),
+            asyncio.create_task(self._check_writers(), name="outside processes"),
         ]
 
     async def close(self) -> None:
@@ -59,28 +59,28 @@ class ExternalSessions:
             names = (os.path.basename(path) for _, path in changes)
             for session_id in {name.rpartition(".")[0] for name in names if name.endswith(WATCHED)}:
                 try:
-                    await self.look(session_id)
+                    await self.refresh(session_id)
                 except OSError as error:
                     log.warning("session %s cannot be read: %s", session_id, error)
 
-    async def _mind(self) -> None:
-        """A process that was killed changes no file: look whether those that write are there."""
+    async def _check_writers(self) -> None:
+        """Check whether writers still exist, because a killed process changes no file."""
         while not self._stop.is_set():
-            for view in [view for view in self._registry.views.values() if is_outside(view)]:
+            for view in [view for view in self._registry.views.values() if is_external(view)]:
                 try:
-                    if not is_written(self._registry.store.path(view.id)):
-                        await self.look(view.id)
+                    if not has_writer(self._registry.store.path(view.id)):
+                        await self.refresh(view.id)
                 except OSError as error:
                     log.warning("session %s cannot be read: %s", view.id, error)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), INTERVAL)
 
-    async def look(self, session_id: str) -> None:
-        """Take in what another process has written since the last look."""
+    async def refresh(self, session_id: str) -> None:
+        """Read the entries that another process has written since the last time."""
         if self._is_ours(session_id):
             return
         if not self._registry.store.exists(session_id):
-            if self._registry.index.packed_log(session_id):
+            if self._registry.index.archived_log_path(session_id):
                 if session_id in self._registry.views:
                     self._registry.pack(session_id)
                 return
@@ -94,67 +94,67 @@ class ExternalSessions:
                 return
             for envelope in entries:
                 before, view = view, replace(view, elsewhere=True).apply(envelope)
-                self._registry.hub.publish(f"session:{session_id}", told(before, view, envelope))
+                self._registry.hub.publish(f"session:{session_id}", entry_frame(before, view, envelope))
                 self._registry.index.put(session_id, envelope, view)
-                self._inbox.heard(session_id, envelope.event)
-            seen = as_seen(self._registry.store, view)
-            self._registry.learn(seen)  # before anybody else's turn: who follows goes by it
+                self._inbox.observe(session_id, envelope.event)
+            seen = observed_view(self._registry.store, view)
+            self._registry.update_view(seen)  # before other tasks run: subscribers rely on it
             if seen.status not in BUSY:
                 self._inbox.withdraw(session_id)
             if len(entries) < PAGE:
                 return
 
     def _is_ours(self, session_id: str) -> bool:
-        return self._registry.opened(session_id) is not None or self._registry.is_opening(session_id)
+        return self._registry.get_open(session_id) is not None or self._registry.is_opening(session_id)
 
     def _entries(self, session_id: str, after: int) -> list[Envelope]:
         return list(self._registry.reader(session_id).read(after, PAGE))
 
-    # ------------------------------------------------------------ reaching them
+    # ------------------------------------------------------------ control
 
     async def answer(self, session_id: str, id: str, answer: Answer) -> None:
         """Raises:
-        ApiError: nobody there waits for it.
+        ApiError: that process does not wait for it.
         """
-        await self.wish(session_id, {"do": "answer", "id": id, "answer": answer})
+        await self.request(session_id, {"do": "answer", "id": id, "answer": answer})
 
     async def interrupt(self, session_id: str) -> None:
-        await self.wish(session_id, {"do": "interrupt"})
+        await self.request(session_id, {"do": "interrupt"})
 
-    async def say(self, session_id: str, blocks: tuple[Block, ...], how: str, client_id: str = "") -> str:
-        """Returns the id of the input; the same `client_id` twice is one (FM-7)."""
+    async def send_message(self, session_id: str, blocks: tuple[Block, ...], how: str, client_id: str = "") -> str:
+        """Send a message; returns the id of the input. The same `client_id` twice is one message."""
         if client_id:
-            known = await asyncio.to_thread(lambda: inputs_of(self._registry.reader(session_id).read()))
+            known = await asyncio.to_thread(lambda: collect_inputs(self._registry.reader(session_id).read()))
             if client_id in known:
                 return known[client_id]
-        said = await self.wish(
+        response = await self.request(
             session_id,
             {"do": "say", "text": text_of(blocks), "blocks": blocks, "how": how, "client_id": client_id},
         )
-        return str(said.get("id", ""))
+        return str(response.get("id", ""))
 
-    async def wish(self, session_id: str, wish: dict[str, Any]) -> dict[str, Any]:
+    async def request(self, session_id: str, request: dict[str, Any]) -> dict[str, Any]:
         """Raises:
-        ApiError: nobody hears it, or it cannot be done.
+        ApiError: the process cannot be reached, or refuses the request.
         """
         path = os.path.join(self._contacts, f"{session_id}.sock")
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 with short_path(path) as name:
                     reader, writer = await asyncio.open_unix_connection(name)
                 try:
-                    writer.write(msgspec.json.encode(wish) + b"\n")
+                    writer.write(msgspec.json.encode(request) + b"\n")
                     await writer.drain()
-                    said = msgspec.json.decode(await reader.readline(), type=dict[str, Any])
+                    response = msgspec.json.decode(await reader.readline(), type=dict[str, Any])
                 finally:
                     writer.close()
         except (OSError, TimeoutError, msgspec.DecodeError) as error:
             text = "The process that runs this session cannot be reached: act on it where it was started."
             raise ApiError("busy_elsewhere", text) from error
-        if "error" in said:
-            raise ApiError("wrong_state", f"The process that runs this session says: {said['error']}.")
-        return said
+        if "error" in response:
+            raise ApiError("wrong_state", f"The process that runs this session reports: {response['error']}.")
+        return response
 
 
-def is_outside(view: SessionView) -> bool:
+def is_external(view: SessionView) -> bool:
     return view.elsewhere and view.status in BUSY

@@ -1,4 +1,4 @@
-"""Moves a log to another place, on another file system too, without a moment in which it is nowhere or half there."""
+"""Moves a log atomically, also to another file system: at no time is it missing or incomplete."""
 
 import errno
 import os
@@ -9,10 +9,10 @@ from bobstay.sessions.log import LogError
 
 
 def move(path: str, target: str) -> None:
-    """Move the file `path` to `target`, over what is there. The folder of `target` is made for its owner only.
+    """Move the file `path` to `target`, replacing it. A missing folder is created, accessible to its owner only.
 
     Raises:
-        LogError: it cannot be moved, and is where it was.
+        LogError: it cannot be moved, and stays where it was.
     """
     try:
         os.makedirs(os.path.dirname(target), 0o700, exist_ok=True)

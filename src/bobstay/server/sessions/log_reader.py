@@ -1,4 +1,4 @@
-"""Reads a session's log from any `seq` on without reading it all: a sparse table of where entries begin."""
+"""Reads a session's log from any `seq` on, with a sparse index of the offsets of its entries."""
 
 import errno
 import gzip
@@ -16,11 +16,11 @@ from bobstay.model.event import Envelope, InteractionOpened
 from bobstay.sessions.log_codec import BadLine, decode
 
 STRIDE = 128
-"""Entries between two noted places."""
+"""Entries between two indexed offsets."""
 PIECE = 1024 * 1024
 
 
-class RequestedRange(Protocol):
+class Identified(Protocol):
     @property
     def id(self) -> str: ...
 
@@ -33,36 +33,36 @@ _number = msgspec.json.Decoder(_Numbered)
 
 
 class LogReader:
-    """One log file, read by anybody at any time, also while another process appends to it."""
+    """Reader of one log file, safe while another process appends to it."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._seqs: list[int] = [0]
-        self._places: list[int] = [0]
+        self._offsets: list[int] = [0]
         self._known = 0
-        """How far the table reaches."""
+        """The offset up to which entries are indexed."""
         self._since = 0
         self._lock = threading.Lock()
-        """Several threads may read at once; each place is noted once."""
+        """Several threads may read at once; each offset is indexed once."""
 
     def lines(self, after: int = 0) -> Iterator[bytes]:
-        """Whole lines with a `seq` above `after`. One that is still being written is not whole."""
-        place = self._places[bisect_right(self._seqs, after) - 1]
+        """Complete lines with a `seq` above `after`. A line that is still being written is not complete."""
+        offset = self._offsets[bisect_right(self._seqs, after) - 1]
         try:
-            file = opened_log(self.path)
-        except FileNotFoundError:  # it has no lines
+            file = open_log(self.path)
+        except FileNotFoundError:  # no log, no lines
             return
         with file:
-            file.seek(place)
+            file.seek(offset)
             for line in file:
                 if not line.endswith(b"\n"):
                     return
                 seq = _seq(line)
                 if seq is not None:
-                    self._note(place, seq, len(line))
+                    self._note_offset(offset, seq, len(line))
                     if seq > after:
                         yield line
-                place += len(line)
+                offset += len(line)
 
     def read(self, after: int = 0, limit: int | None = None) -> Iterator[Envelope]:
         count = 0
@@ -82,20 +82,20 @@ class LogReader:
         except OSError:
             return 0
 
-    def _note(self, place: int, seq: int, length: int) -> None:
+    def _note_offset(self, offset: int, seq: int, length: int) -> None:
         with self._lock:
-            if place < self._known:
+            if offset < self._known:
                 return
-            self._known = place + length
+            self._known = offset + length
             self._since += 1
             if self._since >= STRIDE and seq > self._seqs[-1]:
                 self._since = 0
-                self._places.append(place)
+                self._offsets.append(offset)
                 self._seqs.append(seq - 1)
 
 
-def questions(reader: LogReader, wanted: Iterable[RequestedRange]) -> list[InteractionOpened]:
-    """What was asked under these ids, with all that must be known to answer."""
+def read_interactions(reader: LogReader, wanted: Iterable[Identified]) -> list[InteractionOpened]:
+    """The interactions with these ids, with all that is needed to answer them."""
     ids = {entry.id for entry in wanted}
     if not ids:
         return []
@@ -103,17 +103,17 @@ def questions(reader: LogReader, wanted: Iterable[RequestedRange]) -> list[Inter
     return [event for event in events if isinstance(event, InteractionOpened) and event.id in ids]
 
 
-def opened_log(path: str) -> IO[bytes]:
-    """A log for the reader to close, plain or packed.
+def open_log(path: str) -> IO[bytes]:
+    """Open a log, plain or compressed; the caller closes it.
 
     Raises:
         OSError
     """
-    return cast("IO[bytes]", gzip.open(path, "rb")) if path.endswith(".gz") else opened_file(path, PIECE)
+    return cast("IO[bytes]", gzip.open(path, "rb")) if path.endswith(".gz") else open_regular_file(path, PIECE)
 
 
-def opened_file(path: str, buffer: int = -1) -> BinaryIO:
-    """A file for the reader to close. What is no file is refused at once: opening a pipe would wait for ever.
+def open_regular_file(path: str, buffer: int = -1) -> BinaryIO:
+    """Open a regular file; the caller closes it. Anything else is refused: opening a pipe would block.
 
     Raises:
         OSError

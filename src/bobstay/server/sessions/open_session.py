@@ -1,4 +1,4 @@
-"""A session this server writes: append to its log, then tell everybody, then let the tables follow."""
+"""A session that this server writes: appends events to its log, publishes them and queues them for projection."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +24,7 @@ WARNING, CRITICAL = 0.6, 0.9
 
 
 class OpenSession:
-    """Holds the lease on the log. It is itself the `Log` that an engine writes, so nothing gets in unseen."""
+    """Holds the lease on the log. It implements the `Log` that engines write, so that every entry is published."""
 
     def __init__(
         self,
@@ -34,20 +34,20 @@ class OpenSession:
         index: Index,
         changed: Callable[[SessionView, SessionView, Envelope], None],
         inputs: dict[str, str] | None = None,
-        hindered: Callable[[SessionView], None] | None = None,
+        on_write_error: Callable[[SessionView], None] | None = None,
     ) -> None:
         self.log = log
         self.view = view
         self.reader = LogReader(log.path)
         self.parts = LiveParts(log.session_id, self._publish)
         self.driver: Driver | None = None
-        """The engine that runs it in this process, if one does: what others record must go through it."""
+        """The engine that runs it in this process, if any: events of others must be recorded through it."""
         self._hub = hub
         self._index = index
         self._changed = changed
-        self._hindered = hindered
+        self._on_write_error = on_write_error
         self.inputs = {} if inputs is None else inputs
-        """Ids of inputs by the ids their senders gave them."""
+        """Ids of inputs by the client ids of their senders."""
         self._topic = f"session:{log.session_id}"
 
     @property
@@ -55,17 +55,17 @@ class OpenSession:
         return self.log.session_id
 
     def record(self, event: Durable) -> Envelope:
-        """Store something that did not come from the engine itself.
+        """Store an event that does not come from the engine itself.
 
         Raises:
-            LogError: it could not be stored, and nobody was told.
+            LogError: it could not be stored, and was not published.
         """
         if self.driver is not None:
             return self.driver.record(event)
         return self.append(event, sync=True)
 
     def show(self, event: Live) -> None:
-        """Tell of something that is not stored."""
+        """Publish an event that is not stored."""
         self.parts.live(event)
 
     # ------------------------------------------------------------ as a log
@@ -99,15 +99,15 @@ class OpenSession:
         try:
             envelope = self.log.append(event, sync=sync, parent=parent, id=id, agent=agent, parent_call=parent_call)
         except LogError as error:
-            if self._hindered is not None and self.view.status in BUSY:
-                # Until the log can be written it does not say what became of this: people are told at least why.
-                self._hindered(replace(self.view, error=str(error)))
+            if self._on_write_error is not None and self.view.status in BUSY:
+                # The log cannot record what happened: at least show people the reason.
+                self._on_write_error(replace(self.view, error=str(error)))
             raise
-        self._tell(envelope)
+        self._publish_entry(envelope)
         return envelope
 
     def branch(self) -> list[Envelope]:
-        """The entries that lead to now, without those of branches that were left."""
+        """The entries of the current branch, without those of abandoned branches."""
         head, tree = self.head, LogTree()
         for envelope in self.reader.read():
             tree.add(envelope)
@@ -123,24 +123,24 @@ class OpenSession:
         self.log.sync()
 
     def close(self) -> None:
-        """Engines call this when they end; the session stays open until `shut`."""
+        """Called by engines when they end; the session stays open until `release`."""
 
-    def shut(self) -> None:
-        """Let go of the log, so that another process may write it."""
+    def release(self) -> None:
+        """Release the log, so that another process may write it."""
         self.parts.flush()
         self.log.close()
 
-    # ------------------------------------------------------------ telling
+    # ------------------------------------------------------------ publishing
 
-    def _tell(self, envelope: Envelope) -> None:
+    def _publish_entry(self, envelope: Envelope) -> None:
         before = self.view
         self.view = after = before.apply(envelope)
         self.parts.stored(envelope.event)
-        followed = self._hub.followed(self._topic)
+        followed = self._hub.is_wanted(self._topic)
         if followed:
-            self._publish(told(before, after, envelope))
+            self._publish(entry_frame(before, after, envelope))
         if isinstance(envelope.event, TasksReplaced):
-            whom = "sent to those who follow" if followed else "nobody follows"
+            whom = "sent to subscribers" if followed else "no subscribers"
             log.debug("session %s: %d tasks in entry %d, %s", self.id, len(envelope.event.tasks), envelope.seq, whom)
         _note_input(envelope.event, self.inputs)
         self._index.put(self.id, envelope, after)
@@ -150,8 +150,8 @@ class OpenSession:
         self._hub.publish(self._topic, frame)
 
 
-def inputs_of(entries: Iterable[Envelope]) -> dict[str, str]:
-    """Ids of inputs by the ids their senders gave them."""
+def collect_inputs(entries: Iterable[Envelope]) -> dict[str, str]:
+    """Ids of inputs by the client ids of their senders."""
     found: dict[str, str] = {}
     for envelope in entries:
         _note_input(envelope.event, found)
@@ -163,16 +163,16 @@ def _note_input(event: Durable, into: dict[str, str]) -> None:
         into.setdefault(event.client_id, event.id)
 
 
-def told(before: SessionView, after: SessionView, envelope: Envelope) -> bytes:
-    """The frame of an entry, with what it changed for the session as a whole."""
+def entry_frame(before: SessionView, after: SessionView, envelope: Envelope) -> bytes:
+    """The frame of an entry, with the changes of status and context threshold it caused."""
     changed = None
     if before.status != after.status:
         changed = Transition(before.status, after.status, after.error)
-    return durable(after.id, envelope, turn=after.turns, status=changed, threshold=crossed(before, after))
+    return durable(after.id, envelope, turn=after.turns, status=changed, threshold=context_threshold(before, after))
 
 
-def crossed(before: SessionView, after: SessionView) -> str:
-    """`warning` or `critical` if the context has just grown over that mark, else nothing."""
+def context_threshold(before: SessionView, after: SessionView) -> str:
+    """`warning` or `critical` if the context has just grown beyond that threshold, else nothing."""
     earlier, now = fullness(before), fullness(after)
     if earlier < CRITICAL <= now:
         return "critical"

@@ -1,7 +1,7 @@
-"""Ends what workers of a server that crashed left running, and nobody else.
+"""Ends orphaned processes of a crashed server, and no others.
 
-A process is known by its number together with the moment it began, and by the session it carries in its environment.
-A number alone may belong to a stranger by now (FM-30); a process that cannot be looked at is left alone (FM-32).
+A process is identified by its pid together with its start time, and by the session in its environment. A pid alone may
+have been reused; a process that cannot be inspected is left alone.
 """
 
 import asyncio
@@ -13,49 +13,50 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from bobstay.model.event import Envelope
-from bobstay.model.session_events import WorkerExited, WorkerStarted
-from bobstay.system.process_marker import tag_of, tag_worn_by
-from bobstay.system.process_tree import MARK, send
+from bobstay.model.background_events import BackgroundEvent
+from bobstay.model.event import ConversationEvent, Envelope, InteractionEvent, NoticeEvent, SettingsEvent, ToolEvent
+from bobstay.model.session_events import SessionEvent, WorkerExited, WorkerStarted
+from bobstay.system.process_marker import read_tag, tag_of
+from bobstay.system.process_tree import MARK, send_signal
 from bobstay.system.watchdog import mark_of_this_process
 
 MARKER = "BOBSTAY_SESSION_ID"
-"""The variable by which everything that was started for a session can be found."""
+"""The environment variable that marks everything started for a session."""
 GRACE = 0.5
-"""Seconds between asking and killing."""
+"""Seconds between SIGTERM and SIGKILL."""
 LIMIT = 3.0
 ROUNDS = 5
 PAUSE = 0.05
-"""Between two looks: a process that just becomes another program carries nothing for a moment."""
+"""Seconds between two rounds: during exec a process has no environment for a moment."""
 SHORTEST = 8
-"""An id with fewer letters might be part of another's."""
+"""A shorter id might be part of another one."""
 
 Outcome: TypeAlias = Literal["gone", "killed", "stranger", "unknown"]
 
 
 class Orphan(Struct, frozen=True):
-    """A worker that, as far as its log says, still runs."""
+    """A worker that still runs, according to its log."""
 
     session_id: str
     started: WorkerStarted
 
 
 class SweepReport(Struct, frozen=True):
-    """What became of it."""
+    """The outcome for one orphaned worker."""
 
     session_id: str
     started: WorkerStarted
     outcome: Outcome
-    """`gone` before we looked; `killed` by us; a `stranger` has its number; `unknown`: nobody can tell whose it is."""
+    """`gone`: had ended; `killed`: by this sweep; `stranger`: the pid was reused; `unknown`: cannot be identified."""
     pids: tuple[int, ...] = ()
-    """Whom we killed."""
+    """Processes that were killed."""
 
     @property
     def exited(self) -> WorkerExited:
-        """What is to be recorded."""
+        """The event to record."""
         started = self.started
-        words = "" if self.outcome != "unknown" else f"Process {started.pid} may still run: it cannot be looked at."
-        return WorkerExited(started.worker, started.kind, started.epoch, why="lost", error=words)
+        text = "" if self.outcome != "unknown" else f"Process {started.pid} may still run: it cannot be inspected."
+        return WorkerExited(started.worker, started.kind, started.epoch, why="lost", error=text)
 
 
 class _Process(Struct, frozen=True):
@@ -63,12 +64,12 @@ class _Process(Struct, frozen=True):
     parent: int
     started: int
     sessions: frozenset[str] = frozenset()
-    """Those it carries in its environment."""
+    """Sessions that mark its environment."""
     tag: str = ""
-    """What it wears, where it carries nothing."""
+    """Its process tag, if the environment has no mark."""
 
 
-def left_running(session_id: str, entries: Iterable[Envelope]) -> list[Orphan]:
+def find_orphans(session_id: str, entries: Iterable[Envelope]) -> list[Orphan]:
     """The workers of a session that started and did not exit."""
     open_workers: dict[str, WorkerStarted] = {}
     for envelope in entries:
@@ -77,19 +78,21 @@ def left_running(session_id: str, entries: Iterable[Envelope]) -> list[Orphan]:
                 open_workers[started.worker] = started
             case WorkerExited(worker=worker):
                 open_workers.pop(worker, None)
-            case _:
+            case ConversationEvent() | InteractionEvent() | ToolEvent() | SettingsEvent():
+                continue
+            case SessionEvent() | BackgroundEvent() | NoticeEvent():
                 continue
     return [Orphan(session_id, started) for started in open_workers.values()]
 
 
-def born(pid: int) -> str:
-    """When a process began, as the system counts, and in which of its lives; empty if it cannot be told."""
+def start_moment(pid: int) -> str:
+    """The boot id and start time of a process; empty if they cannot be read."""
     process = _process(pid)
     return _moment(process.started) if process is not None else ""
 
 
 async def sweep(left: Iterable[Orphan]) -> list[SweepReport]:
-    """End every process of these workers that still runs, with all that came from it."""
+    """End every process of these workers that still runs, with its descendants."""
     workers = list(left)
     if not workers:
         return []
@@ -101,19 +104,19 @@ async def sweep(left: Iterable[Orphan]) -> list[SweepReport]:
             break
         for process, session_id in doomed:
             killed[session_id].append(process.pid)
-        await _end([process for process, _ in doomed])
+        await _end_processes([process for process, _ in doomed])
         await asyncio.sleep(PAUSE)
         table = _table()
     found: list[SweepReport] = []
     for worker in workers:
         pids = tuple(killed[worker.session_id])
-        outcome = "killed" if pids else _look(worker, before)
+        outcome = "killed" if pids else _find_outcome(worker, before)
         found.append(SweepReport(worker.session_id, worker.started, outcome, pids))
     return found
 
 
 def _of_sessions(sessions: Iterable[str], table: dict[int, _Process]) -> list[tuple[_Process, str]]:
-    kin = _kin(table)
+    kin = _ancestors(table)
     others = [process for process in table.values() if process.pid not in kin]
     tags = {tag_of(f"0:{session_id}")[9:]: session_id for session_id in sessions}
     known = set(tags.values())
@@ -126,15 +129,15 @@ def _of_sessions(sessions: Iterable[str], table: dict[int, _Process]) -> list[tu
     return found
 
 
-def _look(worker: Orphan, table: dict[int, _Process]) -> Outcome:
+def _find_outcome(worker: Orphan, table: dict[int, _Process]) -> Outcome:
     process = table.get(worker.started.pid)
     if process is None:
         return "gone"
     return "unknown" if worker.started.born == _moment(process.started) else "stranger"
 
 
-def _kin(table: dict[int, _Process]) -> set[int]:
-    """This process and those it came from: a server may have been started in a session of another."""
+def _ancestors(table: dict[int, _Process]) -> set[int]:
+    """This process and its ancestors: a server may have been started in a session of another server."""
     found: set[int] = set()
     pid = os.getpid()
     while pid > 0 and pid not in found:
@@ -144,19 +147,19 @@ def _kin(table: dict[int, _Process]) -> set[int]:
     return found
 
 
-async def _end(doomed: list[_Process]) -> None:
+async def _end_processes(doomed: list[_Process]) -> None:
     loop = asyncio.get_running_loop()
     for number, limit in ((signal.SIGTERM, GRACE), (signal.SIGKILL, LIMIT)):
         for process in doomed:
-            send(process.pid, number, process.started)
+            send_signal(process.pid, number, process.started)
         deadline = loop.time() + limit
-        while doomed := [process for process in doomed if _lives(process)]:
+        while doomed := [process for process in doomed if _is_alive(process)]:
             if loop.time() > deadline:
                 break
             await asyncio.sleep(0.02)
 
 
-def _lives(process: _Process) -> bool:
+def _is_alive(process: _Process) -> bool:
     with suppress(ChildProcessError):
         os.waitpid(process.pid, os.WNOHANG)
     fields = _stat(process.pid)
@@ -178,16 +181,16 @@ def _process(pid: int) -> _Process | None:
     environ = _read(f"/proc/{pid}/environ")
     if environ is None:
         return _Process(pid, int(fields[1]), int(fields[19]))
-    sessions, tag = _carried(environ), tag_worn_by(pid)
+    sessions, tag = _marked_sessions(environ), read_tag(pid)
     if f"{MARK}=".encode() in environ or tag.startswith(tag_of(mark_of_this_process())):
         tag = ""
     return _Process(pid, int(fields[1]), int(fields[19]), sessions, tag[9:15])
 
 
-def _carried(environ: bytes) -> frozenset[str]:
-    """The sessions named in an environment: by the marker, and by the marks of calls and of processes within.
+def _marked_sessions(environ: bytes) -> frozenset[str]:
+    """The sessions named in an environment, by the marker and by the marks of calls and processes.
 
-    None, if this very server started it: a session may have been taken up again before the sweep.
+    None if this server started the process: a session may have been resumed before the sweep.
     """
     if f"{mark_of_this_process()}:".encode() in environ:
         return frozenset()

@@ -1,4 +1,4 @@
-"""Sessions as others may see them: without what only their fold remembers."""
+"""Public views of sessions, without the internal memory of their fold."""
 
 from typing import Any
 
@@ -8,19 +8,19 @@ from msgspec.structs import replace
 from bobstay.server.sessions.session_view import SessionView
 
 
-def shown(value: Any) -> Any:
-    """An answer in which the sessions are as others may see them."""
+def to_public(value: Any) -> Any:
+    """A response in which all session views are public."""
     if isinstance(value, SessionView):
-        return value.shown()
+        return value.without_memory()
     if not isinstance(value, Struct):
         return value
     changed: dict[str, Any] = {}
     for name in value.__struct_fields__:
         match getattr(value, name):
             case SessionView() as view:
-                changed[name] = view.shown()
+                changed[name] = view.without_memory()
             case (SessionView(), *_) as views:
-                changed[name] = tuple(view.shown() for view in views)
+                changed[name] = tuple(view.without_memory() for view in views)
             case _:
                 continue
     return replace(value, **changed) if changed else value

@@ -1,18 +1,43 @@
-"""Where a session stands for people, folded from its events: set nowhere, and never twice."""
+"""The status of a session, folded from its events and set nowhere else."""
 
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bobstay.model.event import Durable, InputQueued, InteractionClosed, InteractionOpened, RunDone, TurnStarted
-from bobstay.model.session_events import InterruptAsked, WorkerExited, WorkerStarted
+from bobstay.model.background_events import BackgroundEvent
+from bobstay.model.event import (
+    Advised,
+    BlockDone,
+    Durable,
+    InputDropped,
+    InputQueued,
+    InteractionClosed,
+    InteractionOpened,
+    MessageDone,
+    NoticeEvent,
+    Prompted,
+    Pruned,
+    RunDone,
+    SessionStarted,
+    SettingsEvent,
+    ToolEvent,
+    TurnStarted,
+)
+from bobstay.model.session_events import (
+    ArtifactMade,
+    Configured,
+    InterruptAsked,
+    SessionChanged,
+    WorkerExited,
+    WorkerStarted,
+)
 
 Status: TypeAlias = Literal[
     "draft", "starting", "running", "waiting_input", "interrupting", "interrupted", "completed", "failed", "discarded"
 ]
 ENDED: frozenset[Status] = frozenset({"completed", "interrupted", "failed"})
-"""From these a session can be gone on with."""
+"""Statuses from which a session can be continued."""
 BUSY: frozenset[Status] = frozenset({"starting", "running", "waiting_input", "interrupting"})
 
 INTERRUPTED = frozenset({"interrupted_streaming", "interrupted_tools"})
@@ -21,25 +46,25 @@ AGENTS = ("native", "process")
 
 
 class StatusFold(Struct, frozen=True):
-    """A status, why, and what the fold must remember to go on from it."""
+    """A status with its reason and the state the fold needs to continue."""
 
     status: Status = "draft"
     error: str = ""
     in_turn: bool = False
     asking: frozenset[str] = frozenset()
-    """Interactions somebody has yet to answer."""
+    """Open interactions."""
 
     def apply(self, event: Durable) -> "StatusFold":
-        """The standing after `event`. An outcome once reached is left only by a new prompt."""
+        """The status after `event`. A final status is left only by a new prompt."""
         match event:
             case InputQueued() if not self.in_turn and self.status not in BUSY:
                 return replace(self, status="starting", error="")
             case TurnStarted():
                 return StatusFold("running", in_turn=True)
             case InteractionOpened(id=id):
-                return _asked(replace(self, asking=self.asking | {id}))
+                return _with_interactions(replace(self, asking=self.asking | {id}))
             case InteractionClosed(id=id):
-                return _asked(replace(self, asking=self.asking - {id}))
+                return _with_interactions(replace(self, asking=self.asking - {id}))
             case InterruptAsked() if self.status in BUSY:
                 return replace(self, status="interrupting")
             case RunDone():
@@ -48,16 +73,35 @@ class StatusFold(Struct, frozen=True):
                 return self._exited(event)
             case WorkerStarted(kind=kind) if kind in AGENTS and self.status in ("starting", "waiting_input"):
                 return replace(self, error="")
-            case _:
+            case (
+                ToolEvent()
+                | SettingsEvent()
+                | BackgroundEvent()
+                | NoticeEvent()
+                | InputQueued()
+                | InputDropped()
+                | Prompted()
+                | BlockDone()
+                | MessageDone()
+                | Pruned()
+                | Advised()
+                | SessionStarted()
+                | Configured()
+                | SessionChanged()
+                | InterruptAsked()
+                | ArtifactMade()
+                | WorkerStarted()
+                | WorkerExited()
+            ):
                 return self
 
     def _exited(self, event: WorkerExited) -> "StatusFold":
         if self.status == "interrupted" and event.why == "stopped" and event.error:
-            return replace(self, error=event.error)  # the server ended in good order, and the turn with it
+            return replace(self, error=event.error)  # the server was shut down, which ended the turn
         if self.status not in BUSY:
             return self
         if event.why == "not_started" and self.asking and self.status == "waiting_input":
-            return replace(self, error=event.error)  # nobody has answered: the next one to start asks the same
+            return replace(self, error=event.error)  # not answered: the next worker asks again
         if self.status == "interrupting" or event.why in ("stopped", "killed", "lost"):
             return StatusFold("interrupted", event.error)
         if event.why == "asleep":
@@ -68,22 +112,22 @@ class StatusFold(Struct, frozen=True):
 
 
 class StatusMemory(Struct, frozen=True):
-    """What the fold must remember to go on from a view. It is stored with the view and shown to nobody."""
+    """State the fold needs to continue from a view. It is stored with the view and never shown."""
 
-    standing: StatusFold = StatusFold()
+    status_fold: StatusFold = field(default=StatusFold(), name="standing")
     steps_before: int = 0
     """Model calls made when the newest turn began."""
 
 
-def _asked(standing: StatusFold) -> StatusFold:
-    if standing.status not in ("running", "waiting_input"):
-        return standing
-    return replace(standing, status="waiting_input" if standing.asking else "running")
+def _with_interactions(status_fold: StatusFold) -> StatusFold:
+    if status_fold.status not in ("running", "waiting_input"):
+        return status_fold
+    return replace(status_fold, status="waiting_input" if status_fold.asking else "running")
 
 
 def _ended(event: RunDone) -> StatusFold:
     if event.ending in INTERRUPTED:
-        return StatusFold("interrupted", event.text)  # of an interrupted turn that is why, where it was nobody
+        return StatusFold("interrupted", event.text)  # the text is the reason if no person interrupted it
     if event.ending in GOOD:
         return StatusFold("completed")
     return StatusFold("failed", event.text or event.ending)

@@ -1,4 +1,4 @@
-"""The trash: logs of deleted sessions, until they are restored or removed for good."""
+"""Trash for the logs of deleted sessions, until they are restored or removed permanently."""
 
 import os
 
@@ -29,7 +29,7 @@ class Trash:
 
     def path(self, session_id: str) -> str:
         """Raises:
-        SessionMissing: this is no id of a session.
+        SessionMissing: this is not the id of a session.
         """
         if os.path.basename(session_id) != session_id or session_id.startswith("."):
             raise SessionMissing("There is no such session in the trash.")
@@ -37,7 +37,7 @@ class Trash:
 
     def put(self, log_path: str, session_id: str) -> None:
         """Raises:
-        LogError: the log cannot be moved, and is where it was.
+        LogError: the log cannot be moved, and stays where it was.
         """
         move(log_path, self.path(session_id))
         os.utime(self.path(session_id))
@@ -46,7 +46,7 @@ class Trash:
         return os.path.isfile(self.path(session_id))
 
     def listed(self) -> list[Trashed]:
-        """Those deleted last first."""
+        """Most recently deleted first."""
         try:
             with os.scandir(self._directory) as files:
                 found = [(file.stat(), file) for file in files if file.name.endswith(SUFFIX) and file.is_file()]
@@ -58,7 +58,7 @@ class Trash:
     def restore(self, session_id: str, log_path: str) -> None:
         """Raises:
         SessionMissing: it is not in the trash.
-        SessionExists: there is a session of this id again.
+        SessionExists: there is a session with this id again.
         LogError: it cannot be moved.
         """
         path = self._existing(session_id)
@@ -67,7 +67,7 @@ class Trash:
         move(path, log_path)
 
     def remove(self, session_id: str) -> None:
-        """For good.
+        """Remove a deleted session permanently.
 
         Raises:
             SessionMissing, LogError

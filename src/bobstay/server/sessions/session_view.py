@@ -1,4 +1,4 @@
-"""A session as lists and headers show it: one fold over its log, cheap enough to be kept for every session."""
+"""The view of a session for lists and headers: one fold over its log, cheap enough to keep for every session."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -6,7 +6,9 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
+from bobstay.model.background_events import BackgroundEvent
 from bobstay.model.event import (
+    Advised,
     BlockDone,
     Envelope,
     InputDropped,
@@ -16,33 +18,41 @@ from bobstay.model.event import (
     MessageDone,
     ModeChanged,
     ModelChanged,
+    NoticeEvent,
+    PermissionsChanged,
     Prompted,
+    Pruned,
     RunDone,
     SessionStarted,
     Task,
     TasksReplaced,
     ToolDone,
+    ToolStarted,
     TurnStarted,
 )
 from bobstay.model.message import Block, Text, ToolCall, Usage
-from bobstay.model.session_events import Configured, SessionChanged, SessionConfig, WorkerExited, WorkerStarted
+from bobstay.model.session_events import (
+    ArtifactMade,
+    Configured,
+    InterruptAsked,
+    SessionChanged,
+    SessionConfig,
+    WorkerExited,
+    WorkerStarted,
+)
 from bobstay.providers.catalogue import lookup
 from bobstay.server.sessions.session_status import BUSY, Status, StatusFold, StatusMemory
+from bobstay.server.sessions.worker_view import WorkerView, workers_after
 
 Activity: TypeAlias = Literal["active", "idle", "asking"]
-ProcessState: TypeAlias = Literal["starting", "running", "stopped", "exited", "error"]
-UP: frozenset[ProcessState] = frozenset({"starting", "running"})
-"""States of a worker that has not ended."""
 TITLE_LENGTH = 80
 PREVIEW_LENGTH = 200
-MOST_ENDED_SHOWN = 4
-"""Terminals and watchers of a session that have ended and are still in its view."""
 DEFAULT_CONTEXT_LIMIT = 168_000
-"""Of a model nobody knows."""
+"""Context window of an unknown model."""
 
 
 class InteractionView(Struct, frozen=True, omit_defaults=True):
-    """Something a person is needed for, with all that is needed to decide."""
+    """An open interaction, with all that is needed to decide."""
 
     id: str
     kind: Literal["permission", "question", "plan"]
@@ -61,45 +71,33 @@ class QueuedView(Struct, frozen=True, omit_defaults=True):
     client_id: str = ""
 
 
-class WorkerView(Struct, frozen=True, omit_defaults=True):
-    id: str
-    kind: Literal["native", "process", "terminal", "git_diff"]
-    state: ProcessState
-    epoch: int
-    pid: int = 0
-    engine_session: str = ""
-    error: str = ""
-    at: float = 0.0
-    """When it came into this state."""
-
-
 class CurrentTask(Struct, frozen=True):
-    """What an agent says it is doing now: the task of its own list that is in progress."""
+    """The task of the agent's own list that is in progress."""
 
     id: str
-    """As in the list of tasks; no two sessions have the same."""
+    """The id in the list of tasks, unique over all sessions."""
     title: str
 
 
 class SessionView(Struct, frozen=True):
     id: str
     title: str = ""
-    """Given by a person, else the beginning of the first prompt."""
+    """Set by a person, else the beginning of the first prompt."""
     cwd: str = ""
     """The directory it works in."""
     status: Status = "draft"
     error: str = ""
-    """Why it failed or was interrupted, where there is a reason to tell."""
+    """Why it failed or was interrupted, if known."""
     activity: Activity = "idle"
-    """Whether its agent works, waits for a person, or does nothing."""
+    """Whether its agent works, waits for a person, or is idle."""
     config: SessionConfig = SessionConfig()
-    """How it is to be run, as people chose it."""
+    """Its configuration, as chosen by people."""
     model: str = ""
-    """The model of its newest turn, else the one that was chosen."""
+    """The model of its latest turn, else the configured one."""
     permission_mode: str = "default"
-    """The permission mode it is in now; an agent may have changed it since it was configured."""
+    """The current permission mode; an agent may have changed it since it was configured."""
     parent: str = ""
-    """The session it goes on from; empty if from none."""
+    """The session it continues; empty if none."""
     created_at: float = 0.0
     updated_at: float = 0.0
     """When its last entry was written."""
@@ -112,56 +110,56 @@ class SessionView(Struct, frozen=True):
     turns: int = 0
     """Prompts worked on so far."""
     steps: int = 0
-    """Model calls made, as far as told: an engine's own count of a turn, where it is higher than the answers seen."""
+    """Model requests so far: the engine's own count of a turn if it is higher than the number of answers."""
     usage: Usage = Usage()
-    """Tokens of all answers so far."""
+    """Tokens of all model answers so far."""
     last_usage: Usage = Usage()
-    """Of the newest answer in the main talk: what fills the context."""
+    """Tokens of the latest answer in the main conversation: the size of the context."""
     cost: float = 0.0
-    """In US dollars, of all answers so far."""
+    """Cost of all answers so far, in US dollars."""
     context: int = 0
-    """Tokens before the model at the end of its last answer."""
+    """Tokens in the context after the last answer."""
     context_limit: int = DEFAULT_CONTEXT_LIMIT
-    """Tokens that fit before the model."""
+    """Size of the model's context window in tokens."""
     interactions: tuple[InteractionView, ...] = ()
-    """What a person is asked now."""
+    """Open interactions."""
     queued: tuple[QueuedView, ...] = ()
-    """Messages that wait for the agent."""
+    """Messages queued for the agent."""
     workers: tuple[WorkerView, ...] = ()
-    """Its agent and its terminals, with the last ones that have ended."""
+    """Its agent and its terminals, including the last ones that have ended."""
     open_calls: tuple[str, ...] = ()
-    """Ids of the calls of tools that have no result yet."""
+    """Ids of tool calls without a result."""
     tasks_done: int = 0
     tasks_total: int = 0
     current_task: CurrentTask | None = None
     seq: int = 0
-    """Number of the last entry of its log; streams go on after it."""
+    """Number of the last entry of its log; streams continue after it."""
     head: str = ""
-    """Id of the last entry of its log: where a fork goes its own way if it names no other entry."""
+    """Id of the last entry of its log: where a fork begins unless it names another entry."""
     stored: bool = False
-    """Its log is packed away in the archive. It can be read as it is; the next change brings it back."""
+    """Its log is in the archive. It can be read there; the next change restores it."""
     elsewhere: bool = False
-    """Another process runs it: a command line, or a console that is no longer."""
+    """Another process runs it: a command line, or an earlier console."""
     memory: Annotated[StatusMemory, Meta(extra_json_schema={"x-internal": True})] | UnsetType = UNSET
 
     @property
-    def standing(self) -> StatusFold:
-        return self.remembered.standing
+    def status_fold(self) -> StatusFold:
+        return self.fold_memory.status_fold
 
     @property
-    def remembered(self) -> StatusMemory:
+    def fold_memory(self) -> StatusMemory:
         return StatusMemory() if isinstance(self.memory, UnsetType) else self.memory
 
-    def shown(self) -> "SessionView":
-        """The same for others to see."""
+    def without_memory(self) -> "SessionView":
+        """The view without the internal memory of the fold, for clients."""
         return replace(self, memory=UNSET)
 
     def apply(self, envelope: Envelope) -> "SessionView":
         """The view after one more entry of the log."""
-        view = _rewound(self) if self._is_left_by(envelope) else self
-        standing = view.standing.apply(envelope.event)
-        changed = _folded(view, envelope)
-        status: Status = "discarded" if changed.status == "discarded" else standing.status
+        view = _rewind(self) if self._is_left_by(envelope) else self
+        status_fold = view.status_fold.apply(envelope.event)
+        changed = _fold(view, envelope)
+        status: Status = "discarded" if changed.status == "discarded" else status_fold.status
         limit = changed.context_limit
         if changed.model != self.model and not isinstance(envelope.event, TurnStarted):
             limit = context_limit(changed.model)
@@ -171,27 +169,27 @@ class SessionView(Struct, frozen=True):
             seq=envelope.seq,
             head=envelope.id,
             updated_at=envelope.at,
-            memory=replace(changed.remembered, standing=standing),
+            memory=replace(changed.fold_memory, status_fold=status_fold),
             status=status,
-            error=standing.error,
-            activity=_activity(standing),
+            error=status_fold.error,
+            activity=_activity(status_fold),
         )
 
     def _is_left_by(self, envelope: Envelope) -> bool:
-        """Whether an entry goes another way than from the last one. After a gap that cannot be told."""
+        """Whether an entry begins another branch than the current one. After a gap that cannot be determined."""
         parent = envelope.parent
         return bool(self.head and parent) and parent != self.head and envelope.seq == self.seq + 1
 
 
-def _rewound(view: SessionView) -> SessionView:
-    """Somebody went back: what was under way on the branch that was left is over. What it cost is not undone."""
-    status: Status = "interrupted" if view.status in BUSY else view.standing.status
-    standing = StatusFold(status, "" if view.status in BUSY else view.standing.error)
-    memory = replace(view.remembered, standing=standing)
+def _rewind(view: SessionView) -> SessionView:
+    """The session was rewound: work in progress on the abandoned branch is over. Its cost is kept."""
+    status: Status = "interrupted" if view.status in BUSY else view.status_fold.status
+    status_fold = StatusFold(status, "" if view.status in BUSY else view.status_fold.error)
+    memory = replace(view.fold_memory, status_fold=status_fold)
     return replace(view, memory=memory, open_calls=(), interactions=(), queued=())
 
 
-def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0911, PLR0912, C901 - one arm a kind
+def _fold(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0911, PLR0912, C901 - one arm a kind
     event, main = envelope.event, not envelope.parent_call
     match event:
         case SessionStarted(cwd=cwd, model=model):
@@ -201,19 +199,19 @@ def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0
             mode = config.permission_mode or view.permission_mode
             return replace(view, config=config, model=config.model or view.model, permission_mode=mode)
         case SessionChanged():
-            return _described(view, event)
+            return _apply_change(view, event)
         case InputQueued(id=id, blocks=blocks):
             queued = QueuedView(id, preview(blocks), event.how, event.client_id)
-            return replace(_titled(view, blocks), queued=_lined_up(view.queued, queued))
+            return replace(_with_title(view, blocks), queued=_enqueue(view.queued, queued))
         case InputDropped(id=id):
             return replace(view, queued=tuple(entry for entry in view.queued if entry.id != id))
         case Prompted(id=id, blocks=blocks, origin=origin):
             queue = tuple(entry for entry in view.queued if entry.id != id)
             if origin != "human":
                 return view
-            return replace(_titled(view, blocks), queued=queue, last_prompt=preview(blocks))
+            return replace(_with_title(view, blocks), queued=queue, last_prompt=preview(blocks))
         case TurnStarted(turn=turn, model=model, mode=mode, window=window):
-            memory = replace(view.remembered, steps_before=view.steps)
+            memory = replace(view.fold_memory, steps_before=view.steps)
             begun = replace(view, turns=turn, memory=memory, context_limit=window or context_limit(model))
             return replace(begun, model=model, permission_mode=mode or view.permission_mode)
         case BlockDone(block=ToolCall(id=id)):
@@ -221,29 +219,39 @@ def _folded(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR0
         case ToolDone(reply=reply):
             return replace(view, open_calls=tuple(id for id in view.open_calls if id != reply.call_id))
         case MessageDone():
-            return _counted(view, event, main=main)
+            return _add_usage(view, event, main=main)
         case InteractionOpened():
             return replace(view, interactions=(*view.interactions, interaction_view(envelope, event)))
         case InteractionClosed(id=id):
             return replace(view, interactions=tuple(entry for entry in view.interactions if entry.id != id))
         case TasksReplaced(tasks=tasks):
             done = sum(task.status == "completed" for task in tasks)
-            return replace(view, tasks_done=done, tasks_total=len(tasks), current_task=_current(view.id, tasks))
+            return replace(view, tasks_done=done, tasks_total=len(tasks), current_task=_current_task(view.id, tasks))
         case ModeChanged(mode=mode):
             return replace(view, permission_mode=mode)
         case ModelChanged(model=model):
             return replace(view, model=model)
-        case RunDone(turns=told):
-            steps = max(view.steps, view.remembered.steps_before + told)
+        case RunDone(turns=reported):
+            steps = max(view.steps, view.fold_memory.steps_before + reported)
             return replace(view, ended_at=envelope.at, open_calls=(), interactions=(), steps=steps)
         case WorkerStarted() | WorkerExited():
-            return _worked(view, event, envelope.at)
-        case _:
+            return replace(view, workers=workers_after(event, view.workers, envelope.at))
+        case BackgroundEvent() | NoticeEvent():
+            return view
+        case (
+            BlockDone()
+            | Advised()
+            | ToolStarted()
+            | Pruned()
+            | PermissionsChanged()
+            | InterruptAsked()
+            | ArtifactMade()
+        ):
             return view
 
 
-def _counted(view: SessionView, event: MessageDone, *, main: bool) -> SessionView:
-    """Every attempt costs; one of which nothing was kept is no step and says nothing about the context."""
+def _add_usage(view: SessionView, event: MessageDone, *, main: bool) -> SessionView:
+    """Every attempt costs; one that was discarded is not a step and does not change the context."""
     view = replace(view, usage=view.usage + event.usage, cost=view.cost + event.cost)
     if event.broken == "lost":
         return view
@@ -251,14 +259,14 @@ def _counted(view: SessionView, event: MessageDone, *, main: bool) -> SessionVie
     return replace(view, last_usage=event.usage, context=event.usage.context) if main else view
 
 
-def _current(session_id: str, tasks: tuple[Task, ...]) -> CurrentTask | None:
-    for place, task in enumerate(tasks):
+def _current_task(session_id: str, tasks: tuple[Task, ...]) -> CurrentTask | None:
+    for index, task in enumerate(tasks):
         if task.status == "in_progress":
-            return CurrentTask(f"sdk-{session_id}-{place}", task.content[:PREVIEW_LENGTH])
+            return CurrentTask(f"sdk-{session_id}-{index}", task.content[:PREVIEW_LENGTH])
     return None
 
 
-def _described(view: SessionView, event: SessionChanged) -> SessionView:
+def _apply_change(view: SessionView, event: SessionChanged) -> SessionView:
     if event.title is not None:
         view = replace(view, title=event.title)
     if event.archived is not None:
@@ -268,54 +276,33 @@ def _described(view: SessionView, event: SessionChanged) -> SessionView:
     if event.parent is not None:
         view = replace(view, parent=event.parent)
     if event.discarded is not None:
-        view = replace(view, status="discarded" if event.discarded else view.standing.status)
+        view = replace(view, status="discarded" if event.discarded else view.status_fold.status)
     return view
 
 
-def _worked(view: SessionView, event: WorkerStarted | WorkerExited, at: float) -> SessionView:
-    others = tuple(worker for worker in view.workers if worker.id != event.worker)
-    before = next((worker for worker in view.workers if worker.id == event.worker), None)
-    if isinstance(event, WorkerStarted):
-        engine = event.engine_session or (before.engine_session if before else "")
-        state: ProcessState = "running" if event.ready else "starting"
-        worker = WorkerView(event.worker, event.kind, state, event.epoch, event.pid, engine, at=at)
-        return replace(view, workers=(*others, worker))
-    state = "error" if event.error else "exited" if event.why == "exit" else "stopped"
-    engine = before.engine_session if before else ""
-    worker = WorkerView(event.worker, event.kind, state, event.epoch, 0, engine, event.error, at)
-    return replace(view, workers=_without_old((*others, worker)))
-
-
-def _without_old(workers: tuple[WorkerView, ...]) -> tuple[WorkerView, ...]:
-    """Leave out the terminals and watchers that ended first: each one opened is another, and they would pile up."""
-    ended = [one.id for one in workers if one.kind in ("terminal", "git_diff") and one.state not in UP]
-    old = frozenset(ended[: max(len(ended) - MOST_ENDED_SHOWN, 0)])
-    return tuple(one for one in workers if one.id not in old)
-
-
-def _lined_up(queue: tuple[QueuedView, ...], queued: QueuedView) -> tuple[QueuedView, ...]:
-    """One that is there already was edited: it keeps its place, as it does for the agent."""
+def _enqueue(queue: tuple[QueuedView, ...], queued: QueuedView) -> tuple[QueuedView, ...]:
+    """Add an input to the queue; an edited input keeps its position, as it does for the agent."""
     if all(entry.id != queued.id for entry in queue):
         return (*queue, queued)
     return tuple(queued if entry.id == queued.id else entry for entry in queue)
 
 
-def _titled(view: SessionView, blocks: tuple[Block, ...]) -> SessionView:
-    words = preview(blocks)
-    title = view.title or (words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1] + "…")
-    return replace(view, title=title, first_prompt=view.first_prompt or words)
+def _with_title(view: SessionView, blocks: tuple[Block, ...]) -> SessionView:
+    text = preview(blocks)
+    title = view.title or (text if len(text) <= TITLE_LENGTH else text[: TITLE_LENGTH - 1] + "…")
+    return replace(view, title=title, first_prompt=view.first_prompt or text)
 
 
 def context_limit(model: str) -> int:
-    """How many tokens fit before a model of this name, as far as the catalogue knows."""
+    """The context window of a model, according to the catalogue."""
     info = lookup(model)
     return info.context if info.known or info.assumed else DEFAULT_CONTEXT_LIMIT
 
 
-def _activity(standing: StatusFold) -> Activity:
-    if standing.asking:
+def _activity(status_fold: StatusFold) -> Activity:
+    if status_fold.asking:
         return "asking"
-    return "active" if standing.in_turn else "idle"
+    return "active" if status_fold.in_turn else "idle"
 
 
 def interaction_view(envelope: Envelope, event: InteractionOpened) -> InteractionView:
@@ -332,12 +319,12 @@ def interaction_view(envelope: Envelope, event: InteractionOpened) -> Interactio
 
 
 def input_hash(call: ToolCall) -> str:
-    """What a decision must quote: it is good for this very input and no other."""
+    """The hash that a decision must quote, so that it applies to this input only."""
     from hashlib import sha256
 
     return sha256(msgspec.json.encode([call.id, call.name, call.input], order="sorted")).hexdigest()
 
 
 def preview(blocks: tuple[Block, ...]) -> str:
-    words = " ".join(" ".join(block.text[: 4 * PREVIEW_LENGTH].split()) for block in blocks if isinstance(block, Text))
-    return words if len(words) <= PREVIEW_LENGTH else words[: PREVIEW_LENGTH - 1] + "…"
+    text = " ".join(" ".join(block.text[: 4 * PREVIEW_LENGTH].split()) for block in blocks if isinstance(block, Text))
+    return text if len(text) <= PREVIEW_LENGTH else text[: PREVIEW_LENGTH - 1] + "…"

@@ -1,4 +1,4 @@
-"""The WebSocket of a browser tab: all topics over one connection, every message of the server an array of frames."""
+"""WebSocket of a browser tab: all topics over one connection; every message of the server is an array of frames."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ from msgspec import Struct
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from bobstay.server.api.dispatch import failure
+from bobstay.server.api.dispatch import error_response
 from bobstay.server.auth.principal import Principal
 from bobstay.server.errors import ApiError
 from bobstay.server.streams.heartbeat import HeartbeatLoop
@@ -28,20 +28,20 @@ Admit = Callable[[WebSocket], Awaitable[Principal]]
 
 PATH = "/api/v1/ws"
 LARGEST_FRAME = 64 * 1024
-"""Characters of a frame a client may send."""
+"""Maximum characters of a frame from a client."""
 CODES: dict[Closing, int] = {"revoked": 4001, "slow_consumer": 4008, "shutdown": SHUTDOWN}
-"""With which code a connection is closed; the reason says the same in a word."""
-POLITE = 5.0
-"""Seconds a close may take over a protocol that is not ours."""
+"""Close codes by reason."""
+CLOSE_TIMEOUT = 5.0
+"""Seconds a close may take over a foreign protocol."""
 
 
 class Hello(Struct, frozen=True, tag="hello"):
-    """The first frame of a client. A ticket, where one is needed, comes with the request that opens the connection."""
+    """The first frame of a client. A ticket, if one is needed, comes with the request that opens the connection."""
 
     protocol: int = VERSION
     ticket: str = ""
     cut: int = 0
-    """Texts longer than this many characters come without their middle from now on; 0 is whole."""
+    """From now on the middle of texts with more characters is cut out; 0 disables it."""
     id: str = ""
 
 
@@ -50,7 +50,7 @@ class Subscribe(Struct, frozen=True, tag="subscribe"):
     after: Cursor = 0
     """The last `seq` the client has, the id of that entry, or `now`."""
     epoch: str = ""
-    """As it came with `stream.synchronized`, if the client has been here before."""
+    """The epoch from the last `stream.synchronized`, if the client was subscribed before."""
     id: str = ""
 
 
@@ -67,17 +67,17 @@ _decoder = msgspec.json.Decoder(Hello | Subscribe | Unsubscribe | Ping)
 
 
 def websocket_route(streams: Streams, admit: Admit, path: str = PATH, **facts: Any) -> WebSocketRoute:
-    """The route of the one WebSocket of a tab. `facts` are told to clients in `server.hello`.
+    """The route of the WebSocket. `facts` are sent to clients in `server.hello`.
 
-    `admit` says whose connection it is, or raises `ApiError`: then the request is answered with that error.
+    `admit` returns the principal of a connection, or raises the `ApiError` with which it is refused.
     """
     sockets = BrowserSockets(streams, facts)
 
     async def serve(websocket: WebSocket) -> None:
         try:
-            principal = _may_watch(await admit(websocket))
+            principal = _require_read(await admit(websocket))
         except ApiError as error:
-            await websocket.send_denial_response(failure(error))
+            await websocket.send_denial_response(error_response(error))
             return
         await websocket.accept()
         await sockets.serve(websocket, principal)
@@ -85,14 +85,14 @@ def websocket_route(streams: Streams, admit: Admit, path: str = PATH, **facts: A
     return WebSocketRoute(path, serve, name="websocket")
 
 
-def _may_watch(principal: Principal) -> Principal:
+def _require_read(principal: Principal) -> Principal:
     if not principal.may("read"):
-        raise ApiError("forbidden", "Watching needs the scope `read`.")
+        raise ApiError("forbidden", "Subscribing needs the scope `read`.")
     return principal
 
 
 class BrowserSockets:
-    """All WebSockets of this server."""
+    """Serves all browser WebSockets of this server."""
 
     def __init__(self, streams: Streams, facts: dict[str, Any]) -> None:
         self._streams = streams
@@ -101,21 +101,21 @@ class BrowserSockets:
         self._packer = Packer()
 
     async def serve(self, websocket: WebSocket, principal: Principal) -> None:
-        """Serve an accepted connection until either side ends it. What runs in a session is not touched by that."""
+        """Serve an accepted connection until either side ends it. Sessions keep running."""
         client = HubClient(principal.name, principal=principal)
         link = _link(websocket, self._packer)
         subscriptions = Subscriptions(self._streams, client)
-        self._streams.hub.join(client)
+        self._streams.hub.add_client(client)
         client.offer(self._hello())
-        reading = asyncio.create_task(_Reading(websocket, client, subscriptions, self._hello).run())
+        reading = asyncio.create_task(_FrameReader(websocket, client, subscriptions, self._hello).run())
         writing = asyncio.create_task(_write(client, link))
-        beating = HeartbeatLoop(client, self._timing.heartbeat)
+        heartbeats = HeartbeatLoop(client, self._timing.heartbeat)
         ended = asyncio.create_task(client.ended.wait())
         tasks: set[asyncio.Task[Any]] = {reading, writing, ended}
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            beating.cancel()
+            heartbeats.cancel()
             subscriptions.close()
             why = client.closed
             client.close("gone")
@@ -126,12 +126,12 @@ class BrowserSockets:
                 await link.end(CODES.get(why, 1011), why)
 
     def _hello(self) -> bytes:
-        said = {"server_id": self._streams.server_id, "protocol": VERSION, "now": time.time(), **self._facts}
-        return live("server.hello", {**said, **msgspec.structs.asdict(self._timing)})
+        data = {"server_id": self._streams.server_id, "protocol": VERSION, "now": time.time(), **self._facts}
+        return live("server.hello", {**data, **msgspec.structs.asdict(self._timing)})
 
 
-class _Reading:
-    """What a client says. Nothing it says ends the connection."""
+class _FrameReader:
+    """Reads a client's frames. Invalid ones get an error and do not end the connection."""
 
     def __init__(
         self, websocket: WebSocket, client: HubClient, subscriptions: Subscriptions, hello: Callable[[], bytes]
@@ -146,63 +146,63 @@ class _Reading:
             message = await self._websocket.receive()
             if message["type"] == "websocket.disconnect":
                 return
-            said: str | bytes = message.get("text") or message.get("bytes") or ""
+            raw: str | bytes = message.get("text") or message.get("bytes") or ""
             try:
-                self._take(_decoded(said))
+                self._execute(_decode(raw))
             except ApiError as error:
-                self._client.offer(error_frame(error.problem, answers=_id_of(said)))
+                self._client.offer(error_frame(error.problem, answers=_id_of(raw)))
 
-    def _take(self, frame: Hello | Subscribe | Unsubscribe | Ping) -> None:
+    def _execute(self, frame: Hello | Subscribe | Unsubscribe | Ping) -> None:
         match frame:
             case Subscribe(topic=topic, after=after, epoch=epoch):
                 self._subscriptions.add(topic, after, epoch)
             case Unsubscribe(topic=topic, id=id):
-                self._subscriptions.drop(topic)
+                self._subscriptions.remove(topic)
                 self._client.offer(live("stream.left", {"topic": topic[:200], "id": id}, topic=topic[:200]))
             case Ping(id=id):
                 self._client.offer(live("pong", {"id": id[:200]}))
             case Hello(protocol=protocol) if protocol != VERSION:
-                text = f"This server speaks version {VERSION} of the stream, not {protocol}. Load the page again."
+                text = f"This server supports version {VERSION} of the stream, not {protocol}. Reload the page."
                 raise ApiError("not_supported", text, protocol=VERSION)
             case Hello(cut=cut):
                 self._client.cut = max(cut, LEAST) if cut > 0 else 0
                 self._client.offer(self._hello())
 
 
-def _decoded(said: str | bytes) -> Hello | Subscribe | Unsubscribe | Ping:
-    if len(said) > LARGEST_FRAME:
+def _decode(raw: str | bytes) -> Hello | Subscribe | Unsubscribe | Ping:
+    if len(raw) > LARGEST_FRAME:
         raise ApiError("too_large", f"A frame may have at most {LARGEST_FRAME} characters.", limit=LARGEST_FRAME)
     try:
-        frame: Hello | Subscribe | Unsubscribe | Ping = _decoder.decode(said)
+        frame: Hello | Subscribe | Unsubscribe | Ping = _decoder.decode(raw)
     except msgspec.ValidationError as error:
-        raise ApiError("invalid", f"The frame is not as it should be: {error}") from None
+        raise ApiError("invalid", f"Invalid frame: {error}") from None
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         raise ApiError("invalid_json", "Invalid JSON") from None
     return frame
 
 
-class _Identified(Struct):
+class _WithId(Struct):
     id: str = ""
 
 
-def _id_of(said: str | bytes) -> str:
-    """By which a client knows what an error is about, if it gave its frame an id."""
-    if len(said) > LARGEST_FRAME:
+def _id_of(raw: str | bytes) -> str:
+    """The id of a client's frame, which its error repeats; empty if it has none."""
+    if len(raw) > LARGEST_FRAME:
         return ""
     try:
-        return msgspec.json.decode(said, type=_Identified).id[:200]
+        return msgspec.json.decode(raw, type=_WithId).id[:200]
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return ""
 
 
-async def _write(client: HubClient, link: "_Direct | _Plain") -> None:
-    while frames := await client.take():
+async def _write(client: HubClient, link: "_ProtocolLink | _AsgiLink") -> None:
+    while frames := await client.next_batch():
         if not await link.send(frames):
             return
 
 
-class _Direct:
-    """Writes to our own protocol: a message is packed once for all who get it."""
+class _ProtocolLink:
+    """Writes to `StreamProtocol`: a message is packed once for all its recipients."""
 
     def __init__(self, protocol: StreamProtocol, packer: Packer) -> None:
         self._protocol = protocol
@@ -218,8 +218,8 @@ class _Direct:
         self._protocol.end(code, reason)
 
 
-class _Plain:
-    """Writes by way of ASGI: for servers whose protocol is not ours."""
+class _AsgiLink:
+    """Writes through ASGI, for servers with another protocol."""
 
     def __init__(self, websocket: WebSocket) -> None:
         self._websocket = websocket
@@ -233,9 +233,9 @@ class _Plain:
 
     async def end(self, code: int, reason: str) -> None:
         with contextlib.suppress(WebSocketDisconnect, RuntimeError, TimeoutError):
-            await asyncio.wait_for(self._websocket.close(code, reason), POLITE)
+            await asyncio.wait_for(self._websocket.close(code, reason), CLOSE_TIMEOUT)
 
 
-def _link(websocket: WebSocket, packer: Packer) -> _Direct | _Plain:
+def _link(websocket: WebSocket, packer: Packer) -> _ProtocolLink | _AsgiLink:
     protocol = websocket.scope.get("extensions", {}).get(EXTENSION)
-    return _Direct(protocol, packer) if isinstance(protocol, StreamProtocol) else _Plain(websocket)
+    return _ProtocolLink(protocol, packer) if isinstance(protocol, StreamProtocol) else _AsgiLink(websocket)

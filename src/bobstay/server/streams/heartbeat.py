@@ -1,4 +1,4 @@
-"""Heartbeats of a connection: frames a client can see, unlike the pings of a protocol or the comments of another."""
+"""Heartbeats of a connection as frames, which a client can see, unlike WebSocket pings or SSE comments."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ NAME = "server.heartbeat"
 
 
 class HeartbeatLoop:
-    """Begins at once; goes on until it is cancelled."""
+    """Starts immediately and runs until it is cancelled."""
 
     def __init__(self, client: HubClient, seconds: float) -> None:
         self._client = client

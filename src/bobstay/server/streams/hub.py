@@ -1,7 +1,7 @@
-"""Who is told what: topics and the clients that follow them. Nobody waits here for a slow client.
+"""Publish-subscribe hub: topics, subscribers, and a bounded queue per client, so that nobody waits for a slow one.
 
-A client follows a session in two steps: it reads the log up to the head, and in the same breath in which it has it all
-it is added to the topic (`follow`). Nothing can fall in between, and nothing comes twice.
+A client subscribes to a session in two steps: it replays the log up to the head, and in the same event loop step in
+which it has reached the head it is added to the topic (`subscribe`). So no event is missed and none is sent twice.
 """
 
 import asyncio
@@ -15,16 +15,16 @@ from bobstay.server.streams.text_cutting import cut_frame
 MOST_FRAMES = 1024
 MOST_BYTES = 4 * 1024 * 1024
 BATCH_BYTES = 256 * 1024
-"""What is taken from a queue in one go, so that a slow client's backlog stays in the queue, where it is counted."""
+"""Maximum size of a batch from a queue, so that a slow client's backlog stays in the queue, where it is counted."""
 
 Closing: TypeAlias = Literal["", "slow_consumer", "revoked", "shutdown", "gone"]
 
 EVERYTHING = "*"
-"""The topic of those who follow the durable events of all sessions."""
+"""The topic of the durable events of all sessions."""
 
 
 class HubClient:
-    """One connection's queue. Bounded: a client that does not keep up is closed, and comes back with its cursor."""
+    """The bounded queue of one connection. A client that does not keep up is closed, and resumes with its cursor."""
 
     def __init__(
         self,
@@ -35,21 +35,21 @@ class HubClient:
     ) -> None:
         self.name = name
         self.principal = principal
-        """Whose connection it is; `principal.client` is the token or cookie whose end is its end too."""
+        """The principal of the connection, which is closed when `principal.client` is revoked."""
         self.closed: Closing = ""
-        """Why it must go; empty while it may stay."""
+        """Why it was closed; empty while it is open."""
         self.cut = 0
-        """Characters of a text this client wants at most; 0 is all."""
+        """Maximum characters of a text for this client; 0 for all."""
         self.topics: set[str] = set()
         self.ended = asyncio.Event()
-        """Set when it is closed: whoever is stuck in a slow socket on its behalf can give up."""
+        """Set when it is closed, so that a task blocked on its slow socket can stop."""
         self._frames: deque[bytes] = deque()
         self._bytes = 0
         self._most_frames = most_frames
         self._most_bytes = most_bytes
         self._wake: asyncio.Future[None] | None = None
-        self._room = asyncio.Event()
-        self._room.set()
+        self._space = asyncio.Event()
+        self._space.set()
         self._empty = asyncio.Event()
 
     @property
@@ -58,9 +58,9 @@ class HubClient:
         return self._bytes
 
     def offer(self, frame: bytes) -> None:
-        """Put a frame into the queue; where there is no room for it, the client is closed.
+        """Queue a frame; if the queue is full, the client is closed.
 
-        One frame may exceed the limit, however large it is: what is in the log must get through somehow.
+        One frame may exceed the limit, however large it is, because every entry of the log must be deliverable.
         """
         if self.closed:
             return
@@ -76,19 +76,19 @@ class HubClient:
             wake.set_result(None)
 
     async def send(self, frame: bytes) -> None:
-        """Put a frame into the queue once there is room: for what can wait, such as history."""
+        """Queue a frame once there is space, for frames that can wait, such as a replay."""
         while self.crowded and not self.closed:
-            self._room.clear()
-            await self._room.wait()
+            self._space.clear()
+            await self._space.wait()
         self.offer(frame)
 
     @property
     def crowded(self) -> bool:
-        """Whether history has to wait: it never takes more than a quarter of the queue from what is live."""
+        """Whether a replay has to wait: it never takes more than a quarter of the queue."""
         return self._bytes > self._most_bytes // 4 or len(self._frames) > self._most_frames // 4
 
-    async def take(self) -> list[bytes]:
-        """Frames that wait, at least one, not much more than `BATCH_BYTES`; none if the client was closed."""
+    async def next_batch(self) -> list[bytes]:
+        """The next frames, at least one and about `BATCH_BYTES` at most; empty if the client was closed."""
         while not self._frames and not self.closed:
             self._wake = asyncio.get_running_loop().create_future()
             await self._wake
@@ -97,32 +97,32 @@ class HubClient:
             self._frames.clear()
             self._bytes = 0
         else:
-            frames = self._some()
+            frames = self._take_batch()
         if not self.crowded:
-            self._room.set()
+            self._space.set()
         if not self._frames:
             self._empty.set()
         return frames
 
-    async def drained(self) -> None:
-        """Wait until all that was put in has been taken out."""
+    async def wait_drained(self) -> None:
+        """Wait until the queue is empty."""
         while self._frames and not self.closed:
             self._empty.clear()
             await self._empty.wait()
 
     def close(self, why: Closing) -> None:
-        """End the connection. What waits is dropped: the client gets it by its cursor when it is back."""
+        """Close the connection and drop its queue: the client gets the frames by its cursor when it reconnects."""
         if not self.closed:
             self.closed = why
             self._frames.clear()
             self._bytes = 0
-            self._room.set()
+            self._space.set()
             self._empty.set()
             self.ended.set()
             if self._wake is not None and not self._wake.done():
                 self._wake.set_result(None)
 
-    def _some(self) -> list[bytes]:
+    def _take_batch(self) -> list[bytes]:
         frames: list[bytes] = []
         size = 0
         while self._frames and (not frames or size + len(self._frames[0]) <= BATCH_BYTES):
@@ -133,78 +133,78 @@ class HubClient:
 
 
 class Hub:
-    """The followers of each topic: `app` for all that concerns lists, `session:ID` for one session."""
+    """The subscribers of each topic: `app` for lists of sessions, `session:ID` for one session."""
 
     def __init__(self) -> None:
         self.recent = RecentEvents()
-        """The last durable frames of all sessions, for those who follow everything."""
+        """The last durable frames of all sessions, for subscribers of everything."""
         self._topics: dict[str, set[HubClient]] = {}
         self._clients: set[HubClient] = set()
 
-    def join(self, client: HubClient) -> None:
-        """A connection is there, though it follows nothing yet: it can be closed from now on."""
+    def add_client(self, client: HubClient) -> None:
+        """Register a connection without subscriptions, so that it can be closed."""
         self._clients.add(client)
 
-    def follow(self, topic: str, client: HubClient) -> None:
+    def subscribe(self, topic: str, client: HubClient) -> None:
         self._clients.add(client)
         self._topics.setdefault(topic, set()).add(client)
         client.topics.add(topic)
         if topic == EVERYTHING:
             self.recent.wanted = True
 
-    def leave(self, topic: str, client: HubClient) -> None:
+    def unsubscribe(self, topic: str, client: HubClient) -> None:
         client.topics.discard(topic)
-        followers = self._topics.get(topic)
-        if followers is not None:
-            followers.discard(client)
-            if not followers:
+        subscribers = self._topics.get(topic)
+        if subscribers is not None:
+            subscribers.discard(client)
+            if not subscribers:
                 del self._topics[topic]
 
-    def dissolve(self, topic: str) -> None:
-        """There is no such topic any more: what comes under its name later is another."""
+    def remove_topic(self, topic: str) -> None:
+        """Remove a topic with its subscribers; a later topic of the same name is another one."""
         for client in self._topics.pop(topic, ()):
             client.topics.discard(topic)
 
-    def forget(self, client: HubClient) -> None:
-        """The connection is gone: leave all its topics."""
+    def remove_client(self, client: HubClient) -> None:
+        """Remove a connection from all its topics."""
         for topic in tuple(client.topics):
-            self.leave(topic, client)
+            self.unsubscribe(topic, client)
         self._clients.discard(client)
 
     def publish(self, topic: str, frame: bytes) -> None:
-        followers = self._topics.get(topic)
-        if followers:
-            for client in tuple(followers):
+        subscribers = self._topics.get(topic)
+        if subscribers:
+            for client in tuple(subscribers):
                 client.offer(frame)
         if self.recent.wanted:
             self._publish_everywhere(frame)
 
-    def followed(self, topic: str) -> bool:
-        """Whether anybody would see a frame of this topic: if not, none need be made."""
+    def is_wanted(self, topic: str) -> bool:
+        """Whether anybody would get a frame of this topic; if not, none needs to be made."""
         return topic in self._topics or self.recent.wanted
 
-    def has_followers(self, topic: str) -> bool:
-        """Whether somebody follows this very topic."""
+    def has_subscribers(self, topic: str) -> bool:
+        """Whether this topic itself has subscribers."""
         return topic in self._topics
 
     def clients(self) -> set[HubClient]:
-        """All connections, whatever they follow."""
+        """All connections, with or without subscriptions."""
         return set(self._clients)
 
     def revoke(self, client_id: str) -> int:
-        """Close all that came in with this token or cookie; says how many those were."""
+        """Close all connections of this token or cookie. Returns how many there were."""
         found = [client for client in self._clients if client.principal.client == client_id]
         for client in found:
             client.close("revoked")
         return len(found)
 
-    def shut(self, why: Closing = "shutdown") -> None:
-        """The server ends: close everybody."""
+    def close_all(self, why: Closing = "shutdown") -> None:
+        """Close all connections, because the server shuts down."""
         for client in self._clients:
             client.close(why)
 
     def _publish_everywhere(self, frame: bytes) -> None:
-        followers = self._topics.get(EVERYTHING, ())
-        if self.recent.add(frame, followed=bool(followers)):
-            for client in tuple(followers):
+        subscribers = self._topics.get(EVERYTHING, ())
+        if self.recent.add(frame, subscribed=bool(subscribers)):
+            for client in tuple(subscribers):
                 client.offer(frame)

@@ -1,6 +1,6 @@
-"""Every frame that is not stored, as a type of its own: what documents and generated clients go by.
+"""Types of all transient frames, for the schemas and generated clients.
 
-The frames themselves are put together where they arise (`frames.live`); a test holds each against these.
+The frames themselves are built where they arise, with `stream_frames.live`; a test validates them against these types.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -29,7 +29,7 @@ class OfConnection(Struct, frozen=True, forbid_unknown_fields=True, tag_field="t
     pass
 
 
-# ---------------------------------------------------------------- what is being said
+# ---------------------------------------------------------------- live parts
 
 
 class BegunPart(Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,7 +37,7 @@ class BegunPart(Struct, frozen=True, forbid_unknown_fields=True):
     index: int
     kind: PartKind
     name: str
-    """Of a tool; else empty."""
+    """Name of a tool; else empty."""
     call_id: str
 
 
@@ -46,7 +46,7 @@ class PartPiece(Struct, frozen=True, forbid_unknown_fields=True):
     index: int
     kind: PartKind
     offset: int
-    """Characters of this part before these."""
+    """Characters of this part before this text."""
     text: str
 
 
@@ -59,12 +59,12 @@ class PartName(Struct, frozen=True, forbid_unknown_fields=True):
 class OutputPiece(Struct, frozen=True, forbid_unknown_fields=True):
     call_id: str
     offset: int
-    """It may jump: only the end of long output is sent."""
+    """Characters before this text. It may jump: only the end of long output is sent."""
     text: str
 
 
 class OpenPart(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A part that is being said, as far as it was sent. Output of a command has a `call_id` and no `message_id`."""
+    """An unfinished part, as far as it was sent. Output of a command has a `call_id` and no `message_id`."""
 
     offset: int
     text: str
@@ -83,7 +83,7 @@ class Retry(Struct, frozen=True, forbid_unknown_fields=True):
     attempt: int
     attempts: int
     delay: float
-    """Seconds until the model is asked again."""
+    """Seconds until the retry."""
     status: int | None
     error: str
 
@@ -97,7 +97,7 @@ class PartDeltaFrame(OfSession, frozen=True, tag="part.delta"):
 
 
 class PartDroppedFrame(OfSession, frozen=True, tag="part.dropped"):
-    """The model is asked anew: what it had begun to say is void."""
+    """The model request is retried: the unfinished part is void."""
 
     data: PartName
 
@@ -114,7 +114,7 @@ class ModelRetryingFrame(OfSession, frozen=True, tag="model.retrying"):
     data: Retry
 
 
-# ---------------------------------------------------------------- what changed
+# ---------------------------------------------------------------- changes
 
 
 class ChangedFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -126,7 +126,7 @@ class ChangedFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 class ChangedFiles(Struct, frozen=True, forbid_unknown_fields=True):
     files: tuple[ChangedFile, ...]
-    """The first 500."""
+    """At most 500 files."""
     total: int
     base: str
 
@@ -177,13 +177,13 @@ class SessionDeletedFrame(OfTopic, frozen=True, tag="session.deleted"):
 
 
 class SessionsLoadingFrame(OfTopic, frozen=True, tag="sessions.loading"):
-    """The server has just started: sessions it does not list yet."""
+    """Progress of loading sessions after a start of the server."""
 
     data: LoadingSessions
 
 
 class InteractionOpenedFrame(OfTopic, frozen=True, tag="interaction.opened"):
-    """On the topic `app`; the session's own topic has the stored event."""
+    """Sent on the topic `app`; the session's topic has the stored event."""
 
     data: OpenedInteraction
 
@@ -192,14 +192,12 @@ class InteractionResolvedFrame(OfTopic, frozen=True, tag="interaction.resolved")
     data: ResolvedInteraction
 
 
-# ---------------------------------------------------------------- where a stream stands
+# ---------------------------------------------------------------- positions of streams
 
 
 class StreamState(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Of a session `seq`, `epoch`, `session`, `parts`; of `app` `sessions`, `total`, `interactions`, `loading`.
-
-
-    All have a `cursor`. What does not belong to the topic is not there.
+    """State of a topic. A session has `seq`, `epoch`, `session`, `parts`; `app` has `sessions`, `total`,
+    `interactions`, `loading`; `*` has a `cursor`. Other fields are left out.
     """
 
     topic: str
@@ -211,7 +209,7 @@ class StreamState(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     total: int | None = None
     interactions: tuple[OpenedInteraction, ...] | None = None
     loading: int | None = None
-    """How many sessions are still to be loaded after a start."""
+    """Sessions that are not loaded yet after a start."""
     cursor: str | None = None
 
 
@@ -219,7 +217,7 @@ class StreamMoved(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     topic: str
     reason: Literal["other_epoch", "future_cursor", "unknown_cursor", "other_server", "too_old"]
     seq: int | None = None
-    """From where it goes on."""
+    """The entry from which it continues."""
     epoch: str | None = None
 
 
@@ -247,10 +245,10 @@ class StreamLeftFrame(OfTopic, frozen=True, tag="stream.left"):
 
 class HelloFacts(StreamTiming, frozen=True, kw_only=True, forbid_unknown_fields=True):
     server_id: str
-    """Of this run of the server."""
+    """Id of this run of the server."""
     protocol: int
     now: float
-    """The time by the server's clock, in seconds since 1970: a client may have another."""
+    """The server's clock in seconds since 1970, because a client's clock may differ."""
     version: str = ""
 
 
@@ -267,7 +265,7 @@ class StreamProblem(Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     message: str
     details: dict[str, Any] | None = None
     id: str = ""
-    """Of the client's frame that it is about."""
+    """Id of the client's frame that caused it."""
 
 
 class ServerHelloFrame(OfConnection, frozen=True, tag="server.hello"):

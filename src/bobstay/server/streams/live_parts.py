@@ -1,6 +1,6 @@
-"""What is being said right now in one session: pieces put together, sent on in at most so many frames a second.
+"""Live parts of one session: collects deltas of unfinished messages and outputs, and publishes them at a limited rate.
 
-A late client gets the whole of each open part, as far as it was sent, and then goes on by offset with everybody else.
+A client that joins late gets each open part as far as it was sent, and continues by offset like all others.
 """
 
 import asyncio
@@ -10,7 +10,24 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
-from bobstay.model.event import BlockDone, Durable, RunDone, ToolDone
+from bobstay.model.background_events import BackgroundEvent
+from bobstay.model.event import (
+    BlockDone,
+    Durable,
+    InputDropped,
+    InputQueued,
+    InteractionEvent,
+    MessageDone,
+    NoticeEvent,
+    Prompted,
+    Pruned,
+    RunDone,
+    SettingsEvent,
+    TasksReplaced,
+    ToolDone,
+    ToolStarted,
+    TurnStarted,
+)
 from bobstay.model.live_events import (
     BlockBegan,
     InputDelta,
@@ -22,16 +39,17 @@ from bobstay.model.live_events import (
     ThinkingDelta,
     ToolProgress,
 )
+from bobstay.model.session_events import SessionEvent, WorkerEvent
 from bobstay.server.streams.stream_frames import live
 
 INTERVAL = 0.05
 """Seconds between two frames of one part: at most 20 a second."""
 OUTPUT_TAIL = 64 * 1024
-"""Characters of a running command's output that are kept, and the most one frame of it holds."""
+"""Characters of a running command's output that are kept, and the maximum of one frame."""
 
 
 class Clock(Protocol):
-    """The two things needed of an event loop."""
+    """The two methods of an event loop that are needed."""
 
     def time(self) -> float: ...
 
@@ -45,16 +63,16 @@ class _Part(Struct):
     name: str = ""
     call_id: str = ""
     sent: deque[str] = field(default_factory=deque)
-    """What went out, in the pieces it went out in; of output only the end."""
+    """Text that was sent, in the chunks of its frames; of output only the end."""
     kept: int = 0
     """Characters in `sent`."""
     offset: int = 0
-    """Characters that went out, or were skipped."""
+    """Characters that were sent or skipped."""
     waiting: list[str] = []
     waits: int = 0
     """Characters in `waiting`."""
     skipped: int = 0
-    """Characters of output before those that wait, which nobody will see."""
+    """Characters of output before `waiting` that are never sent."""
     due: float = 0.0
 
     @property
@@ -65,7 +83,7 @@ class _Part(Struct):
 
 
 class LiveParts:
-    """Feed it live events and stored ones; it publishes frames by `publish`."""
+    """Takes live and stored events and publishes frames with `publish`."""
 
     def __init__(
         self,
@@ -81,7 +99,7 @@ class LiveParts:
         self._open: dict[tuple[str, int], _Part] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._message = ""
-        """The message that was last heard of."""
+        """The message that began last."""
 
     def live(self, event: Live) -> None:
         match event:
@@ -96,16 +114,16 @@ class LiveParts:
             case BlockBegan():
                 self._begin(event)
             case Retrying():
-                self._give_up(self._message)
-                said = {name: getattr(event, name) for name in ("attempt", "attempts", "delay", "status", "error")}
-                self._publish(live("model.retrying", said, self._session))
+                self._drop_message(self._message)
+                data = {name: getattr(event, name) for name in ("attempt", "attempts", "delay", "status", "error")}
+                self._publish(live("model.retrying", data, self._session))
             case Requesting(model=model):
                 self._publish(live("model.requested", {"model": model}, self._session))
             case MessageBegan(message_id=message_id):
                 self._message = message_id
 
     def stored(self, event: Durable) -> None:
-        """A part that is in the log is no longer open here; what waits of it goes out first."""
+        """Close the parts that are now in the log, after sending what waits of them."""
         match event:
             case BlockDone(message_id=message_id, index=index):
                 self._end((message_id, index))
@@ -114,21 +132,27 @@ class LiveParts:
             case RunDone():
                 for key in tuple(self._open):
                     self._end(key)
-            case _:
+            case InteractionEvent() | SettingsEvent() | SessionEvent():
+                return
+            case WorkerEvent() | BackgroundEvent() | NoticeEvent():
+                return
+            case InputQueued() | InputDropped() | Prompted() | TurnStarted() | MessageDone() | Pruned():
+                return
+            case ToolStarted() | TasksReplaced():
                 return
 
     def snapshot(self) -> list[dict[str, Any]]:
-        """All open parts, whole as far as they were sent: what a client that joins now needs."""
+        """All open parts as far as they were sent, for a client that joins now."""
         found: list[dict[str, Any]] = []
         for part in self._open.values():
-            said = {**part.key, "offset": part.offset - part.kept, "text": "".join(part.sent)}
+            data = {**part.key, "offset": part.offset - part.kept, "text": "".join(part.sent)}
             if part.name:
-                said.update(name=part.name, call_id=part.call_id)
-            found.append(said)
+                data.update(name=part.name, call_id=part.call_id)
+            found.append(data)
         return found
 
     def flush(self) -> None:
-        """Send all that waits, now."""
+        """Send everything that waits immediately."""
         for part in self._open.values():
             if part.waiting:
                 self._send(part)
@@ -146,8 +170,8 @@ class LiveParts:
         part = _Part(kind, began.message_id, began.index, began.name, began.call_id)
         self._open[began.message_id, began.index] = part
         self._message = began.message_id
-        said = {**part.key, "name": began.name, "call_id": began.call_id}
-        self._publish(live("part.began", said, self._session))
+        data = {**part.key, "name": began.name, "call_id": began.call_id}
+        self._publish(live("part.began", data, self._session))
 
     def _add(self, kind: str, message_id: str, index: int, text: str) -> None:
         if not text:
@@ -164,25 +188,25 @@ class LiveParts:
         if wait <= 0:
             self._send(part)
         elif self._timer is None:
-            self._timer = clock.call_later(wait, self._due)
+            self._timer = clock.call_later(wait, self._send_due)
 
     def _send(self, part: _Part) -> None:
         if part.kind == "output":
             _shorten(part)
         text = part.waiting[0] if len(part.waiting) == 1 else "".join(part.waiting)
-        if part.skipped:  # what comes before a hole is of no use: a snapshot is one piece without holes
+        if part.skipped:  # a snapshot is contiguous, so text before a gap is dropped
             part.sent.clear()
             part.kept = 0
         part.sent.append(text)
         part.kept += len(text)
-        said = {**part.key, "offset": part.offset + part.skipped, "text": text}
+        data = {**part.key, "offset": part.offset + part.skipped, "text": text}
         part.offset += part.skipped + len(text)
         part.waiting.clear()
         part.waits = part.skipped = 0
         part.due = self._clock.time() + self._interval
         while part.kind == "output" and part.kept - len(part.sent[0]) >= OUTPUT_TAIL:
             part.kept -= len(part.sent.popleft())
-        self._publish(live("tool.output" if part.kind == "output" else "part.delta", said, self._session))
+        self._publish(live("tool.output" if part.kind == "output" else "part.delta", data, self._session))
 
     def _end(self, key: tuple[str, int]) -> None:
         part = self._open.get(key)
@@ -193,8 +217,8 @@ class LiveParts:
         if not self._open:
             self._stop_timer()
 
-    def _give_up(self, message_id: str) -> None:
-        """The model is asked anew: what it had begun to say and was not stored is void."""
+    def _drop_message(self, message_id: str) -> None:
+        """Drop the open parts of a message, because the model request is retried."""
         void = [key for key, part in self._open.items() if part.kind != "output" and part.message_id == message_id]
         for key in void:
             self._publish(live("part.dropped", self._open.pop(key).key, self._session))
@@ -204,11 +228,11 @@ class LiveParts:
     @property
     def _clock(self) -> Clock:
         if self._given_clock is None:
-            self._given_clock = asyncio.get_running_loop()  # asked once: it takes longer than all that is done with it
+            self._given_clock = asyncio.get_running_loop()  # cached, because the lookup costs more than its use
         return self._given_clock
 
-    def _due(self) -> None:
-        """Send what is due, and come back for the rest."""
+    def _send_due(self) -> None:
+        """Send the parts that are due, and schedule the rest."""
         self._timer = None
         now = self._clock.time()
         soonest = 0.0
@@ -219,7 +243,7 @@ class LiveParts:
                 elif not soonest or part.due < soonest:
                     soonest = part.due
         if soonest:
-            self._timer = self._clock.call_later(soonest - now, self._due)
+            self._timer = self._clock.call_later(soonest - now, self._send_due)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -228,7 +252,7 @@ class LiveParts:
 
 
 def _shorten(part: _Part) -> None:
-    """Of output that nobody has seen yet, keep the end only."""
+    """Keep only the end of output that was not sent yet."""
     if part.waits > OUTPUT_TAIL:
         text = "".join(part.waiting)[-OUTPUT_TAIL:]
         part.skipped += part.waits - len(text)

@@ -1,7 +1,7 @@
-"""The log of a session as the frames its live followers saw: page by page, in a thread, shared by all who ask.
+"""Replays the log of a session as the frames that live subscribers got: page by page, in threads, with a shared cache.
 
-A frame says what its entry changed for the session (its status, how full its context is), so entries are folded from
-the beginning on. Where the fold stood at the end of each page is kept, and so are the frames of the last pages read.
+A frame contains what its entry changed for the session (its status, a context threshold), so entries are folded from
+the beginning on. The state of the fold at the end of each page is kept, and the frames of the last pages are cached.
 """
 
 import asyncio
@@ -15,22 +15,22 @@ from msgspec.structs import replace
 
 from bobstay.model.event import Envelope
 from bobstay.server.sessions.log_reader import LogReader
-from bobstay.server.sessions.open_session import told
+from bobstay.server.sessions.open_session import entry_frame
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.log_codec import BadLine, Unstorable, decode
 
 PAGE = 256
-"""Entries read in one go."""
+"""Maximum entries of a page."""
 PAGE_BYTES = 1024 * 1024
-"""About how many bytes of frames are read in one go."""
-SHELF_BYTES = 16 * 1024 * 1024
-"""Bytes of frames kept for the next one to ask."""
+"""Approximate maximum bytes of a page."""
+CACHE_BYTES = 16 * 1024 * 1024
+"""Maximum bytes of cached frames."""
 MOST_TRACKS = 512
 
 
 class HistoryPage(Struct, frozen=True):
-    """Frames of entries, and where the fold stands after the last of them."""
+    """Frames of entries, and the view after the last of them."""
 
     frames: tuple[bytes, ...]
     seq: int
@@ -38,58 +38,58 @@ class HistoryPage(Struct, frozen=True):
     size: int = 0
 
 
-class _Track:
-    """What is known of one log: whose it is, and folds along the way."""
+class _TrackedLog:
+    """One log with its reader and the views at some of its entries."""
 
     def __init__(self, reader: LogReader, view: SessionView) -> None:
         self.reader = reader
         self.lock = threading.Lock()
         self.folds: dict[int, SessionView] = {0: view}
-        """The view after an entry, by its `seq`: where pages begin."""
+        """Views by the `seq` of the entry they follow; pages begin there."""
         self.epoch = ""
 
 
 class LogHistory:
-    """Reads for followers. Its threads read and fold; the event loop never waits for the disk."""
+    """Reads logs for subscribers. Threads read and fold; the event loop never waits for the disk."""
 
-    def __init__(self, registry: SessionRegistry, threads: int = 2, shelf_bytes: int = SHELF_BYTES) -> None:
+    def __init__(self, registry: SessionRegistry, threads: int = 2, cache_bytes: int = CACHE_BYTES) -> None:
         self._registry = registry
         self._pool = ThreadPoolExecutor(threads, "history")
-        self._tracks: OrderedDict[str, _Track] = OrderedDict()
-        self._shelf: OrderedDict[tuple[str, int], HistoryPage] = OrderedDict()
-        self._shelf_bytes = 0
-        self._most_bytes = shelf_bytes
+        self._tracks: OrderedDict[str, _TrackedLog] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, int], HistoryPage] = OrderedDict()
+        self._cache_bytes = 0
+        self._most_bytes = cache_bytes
         self._lock = threading.Lock()
 
     async def page(self, session_id: str, after: int, head: int) -> HistoryPage:
         """Frames of entries in (`after`, `head`], oldest first; none if the log has no such entry.
 
         Raises:
-            SessionMissing: there is none of this id.
+            SessionMissing: there is no session with this id.
         """
         track = self._track(session_id)
-        shelved = self._shelved(session_id, after)
-        if shelved is not None and shelved.seq <= head:
-            return shelved
+        cached = self._cached_page(session_id, after)
+        if cached is not None and cached.seq <= head:
+            return cached
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool, self._read, session_id, track, after, head)
 
     def next(self, session_id: str, view: SessionView, after: int, head: int) -> HistoryPage:
-        """The same at once, for the few entries after a fold that is known."""
+        """The same without a thread, for a few entries after a known view."""
         return _page(self._track(session_id).reader, view, after, head, PAGE)
 
     async def find(self, session_id: str, entry: str) -> int | None:
-        """The `seq` of the entry of this id."""
+        """The `seq` of the entry with this id."""
         reader = self._track(session_id).reader
         return await asyncio.get_running_loop().run_in_executor(self._pool, _find, reader, entry)
 
     async def epoch(self, session_id: str) -> str:
-        """What tells this log from any other that has had this name: the id of its first entry.
+        """The id of the first entry, which distinguishes this log from an earlier one of the same session id.
 
-        Asked at the beginning of each following: what was kept of a log that was replaced is forgotten here.
+        Called at the beginning of each subscription; it drops the cache of a log that was replaced.
         """
         track = self._track(session_id)
-        epoch = await asyncio.get_running_loop().run_in_executor(self._pool, _first, track.reader)
+        epoch = await asyncio.get_running_loop().run_in_executor(self._pool, _first_id, track.reader)
         if track.epoch != epoch:
             if track.epoch:
                 self.forget(session_id)
@@ -98,31 +98,31 @@ class LogHistory:
         return epoch
 
     def forget(self, session_id: str) -> None:
-        """The log is gone, and another may come under its name."""
+        """Drop the cache of a log that was removed or replaced."""
         self._tracks.pop(session_id, None)
         with self._lock:
-            for key in [key for key in self._shelf if key[0] == session_id]:
-                self._shelf_bytes -= self._shelf.pop(key).size
+            for key in [key for key in self._cache if key[0] == session_id]:
+                self._cache_bytes -= self._cache.pop(key).size
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    # ------------------------------------------------------------ below, in threads
+    # ------------------------------------------------------------ in threads
 
-    def _read(self, session_id: str, track: _Track, after: int, head: int) -> HistoryPage:
-        with track.lock:  # a second one who asks for the same page finds it on the shelf
-            shelved = self._shelved(session_id, after)
-            if shelved is not None and shelved.seq <= head:
-                return shelved
+    def _read(self, session_id: str, track: _TrackedLog, after: int, head: int) -> HistoryPage:
+        with track.lock:  # a concurrent reader of the same page then finds it in the cache
+            cached = self._cached_page(session_id, after)
+            if cached is not None and cached.seq <= head:
+                return cached
             page = _page(track.reader, self._fold(track, after), after, head, PAGE)
             if page.frames:
                 track.folds[page.seq] = page.view
                 _thin(track.folds)
-                self._put(session_id, after, page)
+                self._cache_page(session_id, after, page)
             return page
 
-    def _fold(self, track: _Track, after: int) -> SessionView:
-        """The view after entry `after`: from the nearest fold before it that is known."""
+    def _fold(self, track: _TrackedLog, after: int) -> SessionView:
+        """The view after entry `after`, folded from the nearest known view before it."""
         start = max(seq for seq in track.folds if seq <= after)
         view = track.folds[start]
         if start == after:
@@ -135,29 +135,31 @@ class LogHistory:
         _thin(track.folds)
         return view
 
-    def _shelved(self, session_id: str, after: int) -> HistoryPage | None:
+    def _cached_page(self, session_id: str, after: int) -> HistoryPage | None:
         with self._lock:
-            page = self._shelf.get((session_id, after))
+            page = self._cache.get((session_id, after))
             if page is not None:
-                self._shelf.move_to_end((session_id, after))
+                self._cache.move_to_end((session_id, after))
             return page
 
-    def _put(self, session_id: str, after: int, page: HistoryPage) -> None:
-        """Keep a full page. One that ended because the log did would soon be in the way."""
+    def _cache_page(self, session_id: str, after: int, page: HistoryPage) -> None:
+        """Cache a full page. A partial one at the end of the log would soon be outdated."""
         if len(page.frames) < PAGE and page.size < PAGE_BYTES:
             return
         with self._lock:
-            self._shelf[session_id, after] = page
-            self._shelf_bytes += page.size
-            while self._shelf_bytes > self._most_bytes:
-                self._shelf_bytes -= self._shelf.popitem(last=False)[1].size
+            self._cache[session_id, after] = page
+            self._cache_bytes += page.size
+            while self._cache_bytes > self._most_bytes:
+                self._cache_bytes -= self._cache.popitem(last=False)[1].size
 
-    def _track(self, session_id: str) -> _Track:
+    def _track(self, session_id: str) -> _TrackedLog:
         track = self._tracks.get(session_id)
         if track is None:
             limit = self._registry.view(session_id).context_limit
             reader = LogReader(self._registry.reader(session_id).path)
-            track = self._tracks[session_id] = _Track(reader, replace(SessionView(session_id), context_limit=limit))
+            track = self._tracks[session_id] = _TrackedLog(
+                reader, replace(SessionView(session_id), context_limit=limit)
+            )
             if len(self._tracks) > MOST_TRACKS:
                 self._tracks.popitem(last=False)
         self._tracks.move_to_end(session_id)
@@ -168,7 +170,7 @@ MOST_FOLDS = 256
 
 
 def _thin(folds: dict[int, SessionView]) -> None:
-    """Keep the number of folds of one log small: every second one is enough."""
+    """Limit the number of views of one log by removing every second one."""
     if len(folds) > MOST_FOLDS:
         for seq in sorted(folds)[1::2]:
             del folds[seq]
@@ -180,8 +182,8 @@ def _page(reader: LogReader, view: SessionView, after: int, head: int, limit: in
     for envelope in _entries(reader, after, head):
         before, view = view, view.apply(envelope)
         try:
-            frame = told(before, view, envelope)
-        except Unstorable:  # nested too deeply to be written, though it could be read
+            frame = entry_frame(before, view, envelope)
+        except Unstorable:  # nested too deeply to be encoded, though it could be decoded
             continue
         frames.append(frame)
         size += len(frame)
@@ -191,7 +193,7 @@ def _page(reader: LogReader, view: SessionView, after: int, head: int, limit: in
 
 
 def _entries(reader: LogReader, after: int, head: int) -> Iterator[Envelope]:
-    """Entries in (`after`, `head`] by rising `seq`, whatever the file holds."""
+    """Entries in (`after`, `head`] by rising `seq`, even if the file is out of order."""
     last = after
     for envelope in reader.read(after):
         if envelope.seq > head:
@@ -214,7 +216,7 @@ def _find(reader: LogReader, entry: str) -> int | None:
     return None
 
 
-def _first(reader: LogReader) -> str:
+def _first_id(reader: LogReader) -> str:
     for envelope in reader.read(0, 1):
         return envelope.id
     return ""

@@ -1,7 +1,7 @@
-"""The last durable events of all sessions, numbered as they came: what the stream of everything goes on from.
+"""Ring buffer of the last durable events of all sessions, from which the stream of everything resumes.
 
-There is no server-wide sequence on disk. A number given here is good while the server runs and the ring reaches back
-so far; whoever comes later starts with a snapshot.
+There is no server-wide sequence on disk. A number from here is valid while the server runs and the ring reaches back
+far enough; later clients start with a snapshot.
 """
 
 import time
@@ -12,13 +12,13 @@ from bobstay.server.streams.stream_frames import head_of
 MOST_FRAMES = 4096
 MOST_BYTES = 8 * 1024 * 1024
 LINGER = 300.0
-"""Seconds for which frames are still kept when nobody follows everything any more."""
+"""Seconds for which frames are still kept after the last subscriber left."""
 
 
 class RecentEvents:
     def __init__(self, most_frames: int = MOST_FRAMES, most_bytes: int = MOST_BYTES, linger: float = LINGER) -> None:
         self.wanted = False
-        """Whether somebody follows everything, or did a moment ago."""
+        """Whether there is, or recently was, a subscriber of everything."""
         self.last = 0
         """Number of the newest frame."""
         self._frames: deque[bytes] = deque()
@@ -26,14 +26,14 @@ class RecentEvents:
         self._most_frames = most_frames
         self._most_bytes = most_bytes
         self._linger = linger
-        self._followed_at = 0.0
+        self._subscribed_at = 0.0
 
-    def add(self, frame: bytes, *, followed: bool) -> bool:
-        """Take in a frame; false if it is none of a durable event, which do not count."""
+    def add(self, frame: bytes, *, subscribed: bool) -> bool:
+        """Add the frame of a durable event; false for any other, which is not numbered."""
         now = time.monotonic()
-        if followed:
-            self._followed_at = now
-        elif now - self._followed_at > self._linger:
+        if subscribed:
+            self._subscribed_at = now
+        elif now - self._subscribed_at > self._linger:
             self.wanted = False
             self._frames.clear()
             self._bytes = 0
@@ -48,7 +48,7 @@ class RecentEvents:
         return True
 
     def after(self, number: int) -> list[bytes] | None:
-        """The frames after `number`; None if the ring does not reach back there, or not yet."""
+        """The frames after `number`; None if the ring does not contain it."""
         first = self.last - len(self._frames)
         if not first <= number <= self.last:
             return None

@@ -1,4 +1,4 @@
-"""What happens to sessions, for those who look at lists: each one's newest state, a few times a second at most."""
+"""Publishes changes of sessions for lists: the latest state of each, at a limited rate."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,75 +10,75 @@ from bobstay.server.streams.stream_frames import live
 
 APP = "app"
 INTERVAL = 0.25
-"""Seconds between two frames about one session, unless its status changed or somebody is asked."""
+"""Seconds between two frames about one session, unless its status or its interactions changed."""
 
 
 class SessionChanges:
-    """Publishes on the app topic. A list needs the newest state of a session and none before it."""
+    """Publishes on the app topic. A list needs only the latest state of a session."""
 
     def __init__(self, hub: Hub, interval: float = INTERVAL) -> None:
         self.listeners: list[Callable[[SessionView], None]] = []
-        """Told of every state of every session, whoever runs it."""
+        """Called with every state of every session, whichever process runs it."""
         self._hub = hub
         self._interval = interval
-        self._told: dict[str, tuple[float, SessionView]] = {}
+        self._published: dict[str, tuple[float, SessionView]] = {}
         self._waiting: dict[str, SessionView] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def changed(self, view: SessionView) -> None:
-        """A session is now like this."""
+        """Publish the new state of a session, now or soon."""
         for listener in self.listeners:
             listener(view)
-        if not self._hub.followed(APP):
+        if not self._hub.is_wanted(APP):
             self._forget_all()
             return
         loop = asyncio.get_running_loop()
         now = loop.time()
-        at, before = self._told.get(view.id, (0.0, None))
-        if before is None or now - at >= self._interval or _matters(before, view):
-            self._tell(view, now)
+        at, before = self._published.get(view.id, (0.0, None))
+        if before is None or now - at >= self._interval or _is_urgent(before, view):
+            self._publish(view, now)
         else:
             self._waiting[view.id] = view
             if self._timer is None:
-                self._timer = loop.call_later(self._interval, self._due)
+                self._timer = loop.call_later(self._interval, self._publish_due)
 
-    def entered(self, view: SessionView, envelope: Envelope) -> None:
-        """An entry came that those who answer questions want to know of."""
+    def publish_interaction(self, view: SessionView, envelope: Envelope) -> None:
+        """Publish an entry that opens or closes an interaction."""
         event = envelope.event
         if isinstance(event, InteractionOpened):
-            said = {"session_id": view.id, "interaction": interaction_view(envelope, event)}
-            self._hub.publish(APP, live("interaction.opened", said, topic=APP))
+            data = {"session_id": view.id, "interaction": interaction_view(envelope, event)}
+            self._hub.publish(APP, live("interaction.opened", data, topic=APP))
         elif isinstance(event, InteractionClosed):
-            said = {"session_id": view.id, "id": event.id, "outcome": event.outcome, "by": event.by}
-            self._hub.publish(APP, live("interaction.resolved", said, topic=APP))
+            data = {"session_id": view.id, "id": event.id, "outcome": event.outcome, "by": event.by}
+            self._hub.publish(APP, live("interaction.resolved", data, topic=APP))
 
     def deleted(self, session_id: str) -> None:
-        self._told.pop(session_id, None)
+        self._published.pop(session_id, None)
         self._waiting.pop(session_id, None)
         for topic in (APP, f"session:{session_id}"):
             self._hub.publish(topic, live("session.deleted", {"id": session_id}, topic=topic))
-        self._hub.dissolve(f"session:{session_id}")
+        self._hub.remove_topic(f"session:{session_id}")
 
-    def _tell(self, view: SessionView, now: float) -> None:
+    def _publish(self, view: SessionView, now: float) -> None:
         self._waiting.pop(view.id, None)
-        self._told[view.id] = now, view
-        self._hub.publish(APP, live("session.changed", {"session": view.shown()}, topic=APP))
+        self._published[view.id] = now, view
+        self._hub.publish(APP, live("session.changed", {"session": view.without_memory()}, topic=APP))
 
-    def _due(self) -> None:
+    def _publish_due(self) -> None:
         self._timer = None
         now = asyncio.get_running_loop().time()
         for view in tuple(self._waiting.values()):
-            self._tell(view, now)
-        for id in [id for id, (at, _) in self._told.items() if now - at > 10 * self._interval]:
-            del self._told[id]
+            self._publish(view, now)
+        for id in [id for id, (at, _) in self._published.items() if now - at > 10 * self._interval]:
+            del self._published[id]
 
     def _forget_all(self) -> None:
-        if self._told:
-            self._told.clear()
+        if self._published:
+            self._published.clear()
             self._waiting.clear()
 
 
-def _matters(before: SessionView, after: SessionView) -> bool:
+def _is_urgent(before: SessionView, after: SessionView) -> bool:
     return (
         before.status != after.status
         or before.interactions != after.interactions

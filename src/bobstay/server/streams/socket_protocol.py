@@ -1,7 +1,7 @@
-"""The HTTP server's WebSocket protocol with what streams to many need: one packing for all, an end to stuck sockets.
+"""WebSocket protocol for streams: packs a message once for all clients, and aborts stuck connections.
 
-A socket whose other side does not read keeps what was written to it for ever; closing it politely waits for just that.
-Here a closing that does not get through is followed by an abort.
+A connection whose peer does not read keeps its write buffer forever, and a graceful close waits for that buffer. Here
+a close that does not complete in time is followed by an abort.
 """
 
 import asyncio
@@ -14,32 +14,32 @@ from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
 
 EXTENSION = "bobstay.stream"
-"""Under this name an application finds the protocol in `scope["extensions"]`."""
+"""Key of the protocol in `scope["extensions"]`."""
 HIGH_WATER = 64 * 1024
 LOW_WATER = 16 * 1024
 GRACE = 5.0
-"""Seconds a close may take to get through."""
+"""Seconds a close may take."""
 SHUTDOWN_GRACE = 1.0
 SHUTDOWN = 4012
 SEND_BUFFER = 256 * 1024
-"""Bytes the kernel may hold for one socket: a client that stalls is to be noticed, not hidden."""
+"""Kernel send buffer of a socket, small enough for a stalled client to be noticed."""
 DEAD_AFTER_MS = 60_000
-"""After so long without an acknowledgement, or with a window shut, the kernel gives a connection up."""
+"""After so long without an acknowledgement, or with a closed window, the kernel drops a connection."""
 
 
 class StreamProtocol(WebSocketsSansIOProtocol):
-    """Give it to the HTTP server as its `ws`."""
+    """Pass it to uvicorn as `ws`."""
 
     grace = GRACE
 
     def connection_made(self, transport: BaseTransport) -> None:
         super().connection_made(transport)
         self.transport.set_write_buffer_limits(HIGH_WATER, LOW_WATER)
-        self._end: asyncio.TimerHandle | None = None
+        self._abort_timer: asyncio.TimerHandle | None = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._end is not None:
-            self._end.cancel()
+        if self._abort_timer is not None:
+            self._abort_timer.cancel()
         super().connection_lost(exc)
 
     def handle_connect(self, event: Request) -> None:
@@ -49,14 +49,14 @@ class StreamProtocol(WebSocketsSansIOProtocol):
             scope["extensions"][EXTENSION] = self
 
     def put(self, packed: bytes) -> bool:
-        """Write a packed message; false if nothing can be written any more."""
+        """Write a packed message; false if the connection is closing."""
         if self.disconnected or self.close_sent or self.transport.is_closing():
             return False
         self.transport.write(packed)
         return True
 
     def end(self, code: int, reason: str) -> None:
-        """Say goodbye without waiting for room, and see to it that the connection ends."""
+        """Send a close frame without waiting for buffer space, and ensure that the connection ends."""
         if self.disconnected or self.close_sent or self.transport.is_closing():
             self._abort_soon()
             return
@@ -74,7 +74,7 @@ class StreamProtocol(WebSocketsSansIOProtocol):
         self._abort_soon()
 
     def shutdown(self) -> None:
-        """The server ends: clients are told so by our own code, and none of them can hold it up."""
+        """Close with the code for a shutdown of the server, which no client can delay."""
         if self.handshake_complete and not self.close_sent:
             self.stop_keepalive()
             self.grace = min(self.grace, SHUTDOWN_GRACE)
@@ -84,22 +84,22 @@ class StreamProtocol(WebSocketsSansIOProtocol):
             self._abort_soon()
 
     def _abort_soon(self) -> None:
-        if self._end is None:
-            self._end = self.loop.call_later(self.grace, self.transport.abort)
+        if self._abort_timer is None:
+            self._abort_timer = self.loop.call_later(self.grace, self.transport.abort)
 
 
 def pack(frames: list[bytes]) -> bytes:
-    """A message of frames as it goes over the wire: the same bytes for everybody, as a server masks nothing."""
+    """The WebSocket frame of a message: the same bytes for all clients, because servers do not mask."""
     return Frame(Opcode.TEXT, array_of(frames)).serialize(mask=False)
 
 
 def array_of(frames: list[bytes]) -> bytes:
-    """Frames that go out together: every message of the server is an array of JSON."""
+    """A JSON array of frames: every message of the server is one."""
     return b"[" + b",".join(frames) + b"]"
 
 
 class Packer:
-    """Packs the same frames once, however many clients get them."""
+    """Packs the same frames once for all clients."""
 
     def __init__(self, most: int = 16) -> None:
         self._most = most
@@ -117,10 +117,10 @@ class Packer:
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """A socket to listen on whose connections do not hide a client that stalls or is gone. They inherit its options.
+    """A listening socket with options, inherited by its connections, that make stalled or dead clients noticeable.
 
     Raises:
-        OSError: the address is taken, or is none of this machine.
+        OSError: the address is in use, or does not belong to this machine.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)

@@ -1,4 +1,4 @@
-"""Server-sent events: the same frames for scripts, `curl` and whatever has no WebSocket."""
+"""Server-sent events: the frames of the streams for scripts, `curl` and other clients without WebSocket."""
 
 import asyncio
 from collections.abc import Callable
@@ -28,38 +28,38 @@ HEADERS = {
 RETRY = b"retry: 1000\n\n"
 MOST_SESSIONS = 50
 ALWAYS = ("stream.", "server.", "error")
-"""Types no filter keeps back: without them nobody knows where they are."""
+"""Types that no filter removes, because clients need them to keep their position."""
 MARKS = ("stream.synchronized", "stream.reset")
-"""Types that say at which `seq` a client stands."""
-POLITE = 2.0
-"""Seconds the last words to a client may take."""
+"""Types that contain the client's position as `seq`."""
+CLOSE_TIMEOUT = 2.0
+"""Seconds the final event may take."""
 
 
 class StreamQuery(Struct, frozen=True):
     after: str = ""
-    """A cursor: what came as `id` of the last event. The header `Last-Event-ID` goes before it."""
+    """A cursor: the `id` of the last event. The header `Last-Event-ID` takes precedence."""
     session_id: str = ""
-    """Sessions, with commas; none means all."""
+    """Sessions, separated by commas; empty for all."""
     types: str = ""
-    """Types of events, with commas; `tool.*` is all that begin with `tool.`."""
+    """Types of events, separated by commas; `tool.*` matches all that begin with `tool.`; empty for all."""
 
 
 class SessionStreamQuery(Struct, frozen=True):
     after: str = ""
-    """A cursor: what came as `id` of the last event. The header `Last-Event-ID` goes before it."""
+    """A cursor: the `id` of the last event. The header `Last-Event-ID` takes precedence."""
     types: str = ""
-    """Types of events, with commas; `tool.*` is all that begin with `tool.`."""
+    """Types of events, separated by commas; `tool.*` matches all that begin with `tool.`; empty for all."""
 
 
 async def stream_events(call: ApiCall) -> Response:
-    """Follow the events of some sessions, or of all."""
+    """Stream the events of some sessions, or of all."""
     query: StreamQuery = call.query
     ids = tuple(dict.fromkeys(name for name in query.session_id.split(",") if name))
     return event_stream(streams_of(call.request), call.request, call.principal, ids, query.after, query.types)
 
 
 async def stream_session_events(call: ApiCall) -> Response:
-    """Follow the events of a session."""
+    """Stream the events of a session."""
     query: SessionStreamQuery = call.query
     ids = (call.path["id"],)
     return event_stream(streams_of(call.request), call.request, call.principal, ids, query.after, query.types)
@@ -80,7 +80,7 @@ ENDPOINTS = (
 
 
 def streams_of(request: Request) -> Streams:
-    """Where the application keeps the one `Streams` there is: `app.state.streams`."""
+    """The application's `Streams`."""
     streams: Streams = request.app.state.streams
     return streams
 
@@ -88,35 +88,35 @@ def streams_of(request: Request) -> Streams:
 def event_stream(
     streams: Streams, request: Request, principal: Principal, ids: tuple[str, ...], after: str = "", types: str = ""
 ) -> "EventStream":
-    """The answer to a request to follow `ids`, or all sessions if there are none.
+    """The response that streams the events of the sessions `ids`, or of all if empty.
 
     Raises:
-        SessionMissing: one of them is not there.
-        ApiError: these are too many.
+        SessionMissing: one of them does not exist.
+        ApiError: there are too many.
     """
     if len(ids) > MOST_SESSIONS:
-        raise ApiError("too_many", f"One stream may follow {MOST_SESSIONS} sessions. Leave out `session_id` for all.")
+        raise ApiError("too_many", f"A stream has at most {MOST_SESSIONS} sessions. Leave out `session_id` for all.")
     for id in ids:
         streams.registry.view(id)
     cursor = request.headers.get("last-event-id") or after
     client = HubClient(principal.name, principal=principal)
     if ids:
-        return EventStream(streams, client, _Sessions(ids, cursor), wanted(types))
-    return EventStream(streams, client, _Everything(cursor), wanted(types))
+        return EventStream(streams, client, _Sessions(ids, cursor), type_filter(types))
+    return EventStream(streams, client, _Everything(cursor), type_filter(types))
 
 
-def wanted(types: str) -> Callable[[str], bool]:
-    """A test for types of events, from words with commas."""
-    words = [word.strip() for word in types.split(",") if word.strip()]
-    names = {word for word in words if not word.endswith("*")}
-    beginnings = tuple(word[:-1] for word in words if word.endswith("*"))
-    if not words:
+def type_filter(types: str) -> Callable[[str], bool]:
+    """A predicate for types of events, from a list separated by commas."""
+    patterns = [pattern.strip() for pattern in types.split(",") if pattern.strip()]
+    names = {pattern for pattern in patterns if not pattern.endswith("*")}
+    beginnings = tuple(pattern[:-1] for pattern in patterns if pattern.endswith("*"))
+    if not patterns:
         return lambda _: True
     return lambda name: name in names or name.startswith((*beginnings, *ALWAYS))
 
 
 class _Sessions:
-    """Some sessions. The cursor of one is its `seq`; of several, `id:seq` with commas."""
+    """Position in some sessions. The cursor of one is its `seq`; of several, `id:seq` separated by commas."""
 
     def __init__(self, ids: tuple[str, ...], cursor: str) -> None:
         self._given = dict.fromkeys(ids, cursor if len(ids) == 1 or cursor == NOW else "")
@@ -131,8 +131,8 @@ class _Sessions:
         for id, after in self._given.items():
             subscriptions.add(SESSION + id, after)
 
-    def passed(self, head: Head, frame: bytes) -> None:
-        """A frame goes by: the cursor moves, whether or not it is shown."""
+    def advance(self, head: Head, frame: bytes) -> None:
+        """Move the cursor past a frame, sent or filtered."""
         if head.seq:
             self._seen[head.session_id] = head.seq
         elif head.type in MARKS:
@@ -140,14 +140,14 @@ class _Sessions:
 
     @property
     def cursor(self) -> str:
-        """Numbers only, in the order asked for: what else a client gave is never sent back."""
+        """Numbers only, in the requested order: other text from a client is never sent back."""
         if len(self._given) == 1:
             return str(next(iter(self._seen.values()), ""))
         return ",".join(f"{id}:{self._seen[id]}" for id in self._given if id in self._seen)
 
 
 class _Everything:
-    """All sessions. The cursor is good for this run of the server, as far back as it remembers."""
+    """Position in the stream of all sessions. The cursor is valid for this run of the server and its ring buffer."""
 
     def __init__(self, cursor: str) -> None:
         self._given = cursor
@@ -157,9 +157,9 @@ class _Everything:
     def begin(self, streams: Streams, client: HubClient, subscriptions: Subscriptions) -> None:
         subscriptions.add(APP)
         self._server = streams.server_id
-        self._number = streams.follow_everything(client, self._given)
+        self._number = streams.subscribe_all(client, self._given)
 
-    def passed(self, head: Head, frame: bytes) -> None:
+    def advance(self, head: Head, frame: bytes) -> None:
         if head.seq:
             self._number += 1
 
@@ -169,18 +169,18 @@ class _Everything:
 
 
 class EventStream(Response):
-    """Goes on until the client is gone or has to go; then nothing of it is left."""
+    """Runs until the client disconnects or is closed, and cleans up after itself."""
 
     media_type = "text/event-stream"
 
     def __init__(
-        self, streams: Streams, client: HubClient, place: _Sessions | _Everything, shown: Callable[[str], bool]
+        self, streams: Streams, client: HubClient, position: _Sessions | _Everything, shown: Callable[[str], bool]
     ) -> None:
         super().__init__(headers=HEADERS)
         del self.headers["content-length"]
         self._streams = streams
         self._client = client
-        self._place = place
+        self._position = position
         self._shown = shown
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -188,16 +188,16 @@ class EventStream(Response):
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": RETRY, "more_body": True})
         subscriptions = Subscriptions(self._streams, client)
-        self._streams.hub.join(client)
-        self._place.begin(self._streams, client, subscriptions)
-        beating = HeartbeatLoop(client, self._streams.timing.heartbeat)
+        self._streams.hub.add_client(client)
+        self._position.begin(self._streams, client, subscriptions)
+        heartbeats = HeartbeatLoop(client, self._streams.timing.heartbeat)
         ended = asyncio.create_task(client.ended.wait())
-        gone = asyncio.create_task(_gone(receive))
+        gone = asyncio.create_task(_wait_disconnect(receive))
         tasks: set[asyncio.Task[Any]] = {ended, gone, asyncio.create_task(self._write(send))}
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            beating.cancel()
+            heartbeats.cancel()
             subscriptions.close()
             why = client.closed
             client.close("gone")
@@ -205,34 +205,36 @@ class EventStream(Response):
                 task.cancel()
             await asyncio.wait(tasks)
         if not gone.done() or gone.cancelled():
-            await self._say_goodbye(send, why)
+            await self._send_closed(send, why)
 
     async def _write(self, send: Send) -> None:
-        while frames := await self._client.take():
+        while frames := await self._client.next_batch():
             body = b"".join(event for frame in frames if (event := self._event(frame)))
             if body:
                 await send({"type": "http.response.body", "body": body, "more_body": True})
 
     def _event(self, frame: bytes) -> bytes:
         head = head_of(frame)
-        self._place.passed(head, frame)
+        self._position.advance(head, frame)
         if not self._shown(head.type):
             return b""
         name = b"event: heartbeat\n" if head.type == heartbeat.NAME else b""
         if head.seq or name or head.type in MARKS:
-            cursor = self._place.cursor
+            cursor = self._position.cursor
             name += b"id: %b\n" % cursor.encode() if cursor else b""
         return b"%bdata: %b\n\n" % (name, frame)
 
-    async def _say_goodbye(self, send: Send, why: str) -> None:
+    async def _send_closed(self, send: Send, why: str) -> None:
         body = b'event: closed\ndata: {"reason":"%b"}\n\n' % why.encode()
         try:
-            await asyncio.wait_for(send({"type": "http.response.body", "body": body, "more_body": False}), POLITE)
+            await asyncio.wait_for(
+                send({"type": "http.response.body", "body": body, "more_body": False}), CLOSE_TIMEOUT
+            )
         except TimeoutError:
-            return  # it does not read; the server closes the connection, the kernel gives it up
+            return  # the client does not read; the server closes the connection
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -1,6 +1,6 @@
-"""What goes out on a stream, as bytes of JSON: envelopes of durable events, pieces of what is being said, control.
+"""Frames of the streams as JSON bytes: durable events, live parts and control messages.
 
-Durable frames have the `seq` of their session's log; everything without one is transient and never sent again.
+Durable frames have the `seq` of their session's log; frames without one are transient and never replayed.
 """
 
 from typing import Any
@@ -46,11 +46,11 @@ NAMES: dict[str, str] = {
     "advised": "notice",
     "raw": "raw",
 }
-"""The name on the stream of each kind of durable event; a call of a tool is `tool.call` instead of `part.done`."""
+"""Frame types of durable events; a tool call is `tool.call` instead of `part.done`."""
 
 
 class Transition(Struct, frozen=True, rename={"previous": "from", "now": "to"}, omit_defaults=True):
-    """A change of status that this event brought about."""
+    """A change of status that this event caused."""
 
     previous: Status
     now: Status
@@ -75,13 +75,13 @@ class Frame(Struct, frozen=True, omit_defaults=True):
     turn: int = 0
     status: Transition | None = None
     threshold: str = ""
-    """`warning` or `critical`, where the context has just grown that full."""
+    """`warning` or `critical`, if the context has just passed that threshold."""
     cuts: tuple[Cut, ...] = ()
-    """The texts of `data` that came without their middle, for a client that said `cut`."""
+    """The texts of `data` whose middle was cut out, for a client that requested `cut`."""
 
 
 class LiveFrame(Struct, frozen=True, omit_defaults=True):
-    """Anything that is not stored."""
+    """A frame that is not stored in the log."""
 
     type: str
     data: dict[str, Any]
@@ -90,7 +90,7 @@ class LiveFrame(Struct, frozen=True, omit_defaults=True):
 
 
 class Head(Struct, frozen=True):
-    """What tells one frame from another; `seq` is 0 where nothing is stored."""
+    """The identifying fields of a frame; `seq` is 0 if it is transient."""
 
     type: str
     topic: str = ""
@@ -125,18 +125,18 @@ def durable(
 
 
 def live(name: str, data: dict[str, Any], session_id: str = "", topic: str = "") -> bytes:
-    """Something transient as a frame; of a session, if one is named."""
+    """A transient frame; of a session, if one is given."""
     where = topic or (f"session:{session_id}" if session_id else "")
     return to_json(LiveFrame(name, data, where, session_id))
 
 
 def head_of(frame: bytes) -> Head:
-    """What kind of frame this is, without reading its data."""
+    """The head of a frame, without decoding its data."""
     return _head.decode(frame)
 
 
 def name_of(event: Durable) -> str:
-    """The type by which an event goes on a stream."""
+    """The frame type of an event."""
     if isinstance(event, BlockDone):
         return "tool.call" if isinstance(event.block, ToolCall) else "part.done"
     tag = type(event).__struct_config__.tag
@@ -144,7 +144,7 @@ def name_of(event: Durable) -> str:
 
 
 def _moment(at: float) -> str:
-    """A time from a log, which may hold any number."""
+    """The timestamp of a time in a log, which may be any number."""
     try:
         return timestamp(at)
     except (OverflowError, ValueError, OSError):

@@ -1,24 +1,24 @@
-"""The times both ends of a stream keep to, all from one number: a client is more patient than the server is slow."""
+"""Timing of streams, derived from the heartbeat interval: a client's timeout is longer than the server's interval."""
 
 from msgspec import Struct
 
 
 class StreamTiming(Struct, frozen=True):
-    """In seconds. Goes to clients as it is, in `server.hello` and in the configuration."""
+    """Times in seconds, sent to clients in `server.hello` and in the configuration."""
 
     heartbeat: float = 15.0
-    """The server says something at least this often."""
+    """Interval of heartbeats."""
     silence: float = 37.5
-    """After so long without a word a client takes the connection for dead."""
+    """After so long without a frame a client considers the connection dead."""
     connect: float = 10.0
-    """So long a client waits for a connection to come up, and the server for a hello where it needs one."""
+    """Timeout for a connection to open, and for a hello if the server needs one."""
     retry_first: float = 1.0
     retry_most: float = 30.0
-    """Waits between tries double from the first to the most."""
+    """Delays between attempts to reconnect double from `retry_first` up to `retry_most`."""
     retry_jitter: float = 0.3
-    """Each wait is made longer or shorter by up to this part of it."""
+    """Each delay is randomly changed by up to this fraction."""
     retry_calm: float = 30.0
-    """A connection that held so long makes the next wait the first again."""
+    """After a connection of this length the next delay is `retry_first` again."""
 
     @classmethod
     def of(cls, heartbeat: float) -> "StreamTiming":
@@ -26,5 +26,5 @@ class StreamTiming(Struct, frozen=True):
 
     @property
     def pong(self) -> float:
-        """So long the server waits for the answer to a ping, sent once a heartbeat."""
+        """Timeout of the server for the pong to a ping, which is sent once per heartbeat."""
         return 1.5 * self.heartbeat

@@ -1,7 +1,7 @@
-"""Following a topic: what was, then what is, with nothing lost and nothing twice in between.
+"""Subscriptions to topics: a replay of the log, then live frames, without gaps or duplicates.
 
-A follower reads the log towards the head. In the very step in which its cursor is the session's `seq` it is added to
-the topic: nothing is awaited in between, so no entry can be missed, and none can come by both ways.
+A subscriber reads the log towards the head. In the same event loop step in which its cursor reaches the session's
+`seq` it is added to the topic: nothing is awaited in between, so no entry is missed and none is sent twice.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import logging
 from typing import Any, Literal, TypeAlias
 
 from bobstay.model.ids import is_uuid, new_id
-from bobstay.server.api.dispatch import of_log
+from bobstay.server.api.dispatch import error_of_log
 from bobstay.server.errors import ApiError, Problem
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_status import BUSY
@@ -24,19 +24,19 @@ from bobstay.sessions.log import LogError
 log = logging.getLogger(__name__)
 
 Cursor: TypeAlias = int | str
-"""A `seq`, the id of an entry, `now`, or for the topic `*` what came with its last frame."""
+"""A `seq`, the id of an entry, `now`, or for the topic `*` the cursor of its last frame."""
 Reason: TypeAlias = Literal["future_cursor", "unknown_cursor", "other_epoch", "other_server", "too_old"]
 
 NOW = "now"
 SESSION = "session:"
-FEW = 32
-"""So many entries are read without a thread."""
-LISTED = 200
-"""Sessions in the snapshot of the app topic; those that run or ask come on top. The rest is there by REST."""
+INLINE_ENTRIES = 32
+"""Up to so many entries are read without a thread."""
+SNAPSHOT_SESSIONS = 200
+"""Sessions in the snapshot of the app topic, plus those that run or wait for a person. REST lists the rest."""
 
 
 class Streams:
-    """What a connection needs to follow topics. One for the whole server."""
+    """Subscribes clients to topics. One per server."""
 
     def __init__(self, registry: SessionRegistry, server_id: str = "", timing: StreamTiming | None = None) -> None:
         self.registry = registry
@@ -44,36 +44,36 @@ class Streams:
         self.history = LogHistory(registry)
         registry.forgotten.append(self.history.forget)
         self.server_id = server_id or new_id()
-        """Names this run of the server: numbers of the topic `*` are good for no other."""
+        """Id of this run of the server: numbers of the topic `*` are valid for no other."""
         self.timing = timing or StreamTiming()
 
-    async def follow(self, client: HubClient, topic: str, after: Cursor = 0, epoch: str = "") -> None:
-        """Bring `client` up to date on `topic` and let it follow; returns when it does.
+    async def subscribe(self, client: HubClient, topic: str, after: Cursor = 0, epoch: str = "") -> None:
+        """Replay `topic` for `client` and subscribe it; returns when it is live.
 
         Raises:
-            ApiError: there is no such topic, or the client may not follow it.
+            ApiError: there is no such topic, or the client may not subscribe to it.
         """
         if not client.principal.may("read"):
             raise ApiError("forbidden", "Watching needs the scope `read`.")
         if topic == APP:
-            self._follow_app(client)
+            self._subscribe_app(client)
         elif topic == EVERYTHING:
-            self.follow_everything(client, after)
+            self.subscribe_all(client, after)
         elif topic.startswith(SESSION):
             try:
-                await _Following(self, client, topic, after, epoch).run()
+                await _SessionSubscription(self, client, topic, after, epoch).run()
             except LogError as error:
-                raise of_log(error) from error
+                raise error_of_log(error) from error
         else:
-            raise ApiError("not_found", f"There is no topic {topic[:80]!r}: say `app` or `session:` and an id.")
+            raise ApiError("not_found", f"There is no topic {topic[:80]!r}. Use `app` or `session:` and an id.")
 
-    def follow_everything(self, client: HubClient, after: Cursor) -> int:
-        """Follow the durable events of all sessions from now on, or from a number that is still remembered.
+    def subscribe_all(self, client: HubClient, after: Cursor) -> int:
+        """Subscribe to the durable events of all sessions from now on, or from a number within the ring buffer.
 
-        Returns the number before the first frame that comes; each further one counts one.
+        Returns the number before the first frame; each further frame adds one.
         """
         recent = self.hub.recent
-        self.hub.follow(EVERYTHING, client)
+        self.hub.subscribe(EVERYTHING, client)
         start, missed = recent.last, list[bytes]()
         if after not in (0, NOW, ""):
             server, _, number = str(after).rpartition("-")
@@ -86,23 +86,23 @@ class Streams:
                 start, missed = int(number), remembered
         for frame in missed:
             client.offer(frame)
-        said = {"topic": EVERYTHING, "cursor": f"{self.server_id}-{recent.last}"}
-        client.offer(live("stream.synchronized", said, topic=EVERYTHING))
+        data = {"topic": EVERYTHING, "cursor": f"{self.server_id}-{recent.last}"}
+        client.offer(live("stream.synchronized", data, topic=EVERYTHING))
         return start
 
-    def leave(self, client: HubClient, topic: str) -> None:
-        self.hub.leave(topic, client)
+    def unsubscribe(self, client: HubClient, topic: str) -> None:
+        self.hub.unsubscribe(topic, client)
 
     def close(self) -> None:
         self.history.close()
 
-    def _follow_app(self, client: HubClient) -> None:
-        self.hub.follow(APP, client)
+    def _subscribe_app(self, client: HubClient) -> None:
+        self.hub.subscribe(APP, client)
         client.offer(live("stream.synchronized", {"topic": APP, **app_snapshot(self.registry)}, topic=APP))
 
 
-class _Following:
-    """One client on its way to the head of one session."""
+class _SessionSubscription:
+    """Replay of one session for one client, up to the head."""
 
     def __init__(self, streams: Streams, client: HubClient, topic: str, after: Cursor, epoch: str) -> None:
         self._registry = streams.registry
@@ -115,7 +115,7 @@ class _Following:
         self._known_epoch = epoch
         self._epoch = ""
         self._view: SessionView | None = None
-        """The fold at the cursor, once something was read."""
+        """The view at the cursor, once something was read."""
 
     async def run(self) -> None:
         self._registry.view(self._session_id)
@@ -129,7 +129,7 @@ class _Following:
             cursor = await self._read(cursor, head)
 
     async def _start(self) -> int:
-        """The `seq` to go on from; where the client's cursor means nothing here it is told so."""
+        """The `seq` to start from; sends a reset if the client's cursor is not valid here."""
         after = self._after
         if self._known_epoch and self._known_epoch != self._epoch:
             return self._reset("other_epoch")
@@ -148,15 +148,15 @@ class _Following:
         return after if after >= 0 else self._reset("unknown_cursor")
 
     def _reset(self, reason: Reason) -> int:
-        """What the client has is of no use: it shows that until it has loaded a snapshot, and goes on from now."""
+        """Tell the client that its cursor is invalid: it loads a snapshot and continues from the head."""
         head = self._head
-        said = {"topic": self._topic, "reason": reason, "seq": head, "epoch": self._epoch}
-        self._client.offer(live("stream.reset", said, self._session_id))
+        data = {"topic": self._topic, "reason": reason, "seq": head, "epoch": self._epoch}
+        self._client.offer(live("stream.reset", data, self._session_id))
         return head
 
     async def _read(self, cursor: int, head: int) -> int:
-        """Send some entries after `cursor`; returns the new one."""
-        if self._view is not None and head - cursor <= FEW:
+        """Send some entries after `cursor`; returns the new cursor."""
+        if self._view is not None and head - cursor <= INLINE_ENTRIES:
             page = self._history.next(self._session_id, self._view, cursor, head)
         else:
             page = await self._history.page(self._session_id, cursor, head)
@@ -166,18 +166,24 @@ class _Following:
                 await self._client.send(frame)
             else:
                 self._client.offer(frame)
-        if not page.frames:  # the log is shorter than it was: somebody cut it
+        if not page.frames:  # the log was truncated
             log.warning("session %s has no entries from %d to %d", self._session_id, cursor + 1, head)
             return head
         return page.seq
 
     def _go_live(self, seq: int) -> None:
-        session = self._registry.opened(self._session_id)
+        session = self._registry.get_open(self._session_id)
         parts: list[dict[str, Any]] = session.parts.snapshot() if session is not None else []
         view = self._registry.view(self._session_id)
-        self._hub.follow(self._topic, self._client)
-        said = {"topic": self._topic, "seq": seq, "epoch": self._epoch, "session": view.shown(), "parts": parts}
-        self._client.offer(live("stream.synchronized", said, self._session_id))
+        self._hub.subscribe(self._topic, self._client)
+        data = {
+            "topic": self._topic,
+            "seq": seq,
+            "epoch": self._epoch,
+            "session": view.without_memory(),
+            "parts": parts,
+        }
+        self._client.offer(live("stream.synchronized", data, self._session_id))
 
     @property
     def _head(self) -> int:
@@ -185,7 +191,7 @@ class _Following:
 
 
 class Subscriptions:
-    """The topics of one connection, each brought up to date by a task of its own."""
+    """The topics of one connection, each replayed by its own task."""
 
     def __init__(self, streams: Streams, client: HubClient, most: int = 200) -> None:
         self._streams = streams
@@ -195,23 +201,23 @@ class Subscriptions:
         self._topics: set[str] = set()
 
     def add(self, topic: str, after: Cursor = 0, epoch: str = "") -> None:
-        """Follow a topic from a cursor on. One that is followed already is followed anew.
+        """Subscribe to a topic from a cursor on. An existing subscription is restarted.
 
         Raises:
-            ApiError: these are too many.
+            ApiError: there are too many.
         """
         if topic not in self._topics and len(self._topics) >= self._most:
-            raise ApiError("too_many", f"One connection may follow {self._most} topics. Leave some first.")
-        self.drop(topic)
+            raise ApiError("too_many", f"A connection has at most {self._most} topics. Unsubscribe from some first.")
+        self.remove(topic)
         self._topics.add(topic)
-        self._tasks[topic] = asyncio.create_task(self._follow(topic, after, epoch))
+        self._tasks[topic] = asyncio.create_task(self._subscribe(topic, after, epoch))
 
-    def drop(self, topic: str) -> bool:
-        """Leave a topic; false if it was not followed."""
+    def remove(self, topic: str) -> bool:
+        """Unsubscribe from a topic; false if it was not subscribed to."""
         task = self._tasks.pop(topic, None)
         if task is not None:
             task.cancel()
-        self._streams.leave(self._client, topic)
+        self._streams.unsubscribe(self._client, topic)
         known = topic in self._topics
         self._topics.discard(topic)
         return known
@@ -221,18 +227,18 @@ class Subscriptions:
             task.cancel()
         self._tasks.clear()
         self._topics.clear()
-        self._streams.hub.forget(self._client)
+        self._streams.hub.remove_client(self._client)
 
-    async def _follow(self, topic: str, after: Cursor, epoch: str) -> None:
+    async def _subscribe(self, topic: str, after: Cursor, epoch: str) -> None:
         try:
-            await self._streams.follow(self._client, topic, after, epoch)
+            await self._streams.subscribe(self._client, topic, after, epoch)
         except ApiError as error:
             self._topics.discard(topic)
             self._client.offer(error_frame(error.problem, topic))
-        except Exception:  # the last boundary before the client, whose other topics go on
-            log.exception("cannot follow %s", topic)
+        except Exception:  # the last boundary before the client, whose other topics continue
+            log.exception("cannot subscribe to %s", topic)
             self._topics.discard(topic)
-            problem = Problem("internal", "This cannot be followed now: something in the server broke. Try again.")
+            problem = Problem("internal", "The subscription failed because of an internal error. Try again.")
             self._client.offer(error_frame(problem, topic))
         finally:
             if self._tasks.get(topic) is asyncio.current_task():
@@ -240,13 +246,13 @@ class Subscriptions:
 
 
 def error_frame(problem: Problem, topic: str = "", *, answers: str = "") -> bytes:
-    """What went wrong, for the client; `answers` is the id of the frame of the client that it is about."""
-    said: dict[str, Any] = {"code": problem.code, "message": problem.message}
+    """An error as a frame; `answers` is the id of the client's frame that caused it."""
+    data: dict[str, Any] = {"code": problem.code, "message": problem.message}
     if problem.details:
-        said["details"] = problem.details
+        data["details"] = problem.details
     if answers:
-        said["id"] = answers
-    return live("error", said, topic=topic)
+        data["id"] = answers
+    return live("error", data, topic=topic)
 
 
 def is_number(text: str) -> bool:
@@ -254,12 +260,14 @@ def is_number(text: str) -> bool:
 
 
 def app_snapshot(registry: SessionRegistry) -> dict[str, Any]:
-    """The sessions people look at first, and all that waits for a person."""
+    """The most recent and active sessions, and all open interactions."""
     shown = [view for view in registry.views.values() if not view.archived and view.status != "discarded"]
     shown.sort(key=lambda view: view.updated_at, reverse=True)
-    listed = shown[:LISTED] + [view for view in shown[LISTED:] if view.status in BUSY or view.interactions]
+    listed = shown[:SNAPSHOT_SESSIONS] + [
+        view for view in shown[SNAPSHOT_SESSIONS:] if view.status in BUSY or view.interactions
+    ]
     return {
-        "sessions": [view.shown() for view in listed],
+        "sessions": [view.without_memory() for view in listed],
         "total": len(shown),
         "interactions": open_interactions(registry),
         "loading": len(registry.pending),

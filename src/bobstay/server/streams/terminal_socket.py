@@ -1,8 +1,8 @@
-"""The WebSocket of one terminal: bytes both ways, and a few words of JSON about them.
+"""WebSocket of one terminal: binary frames for input and output, JSON for control messages.
 
-The server's first frame is `hello` with the epoch and the offset of the first byte that follows. A client that has been
-here before says where it was (`?epoch=&offset=`) and goes on there; where that is not possible `reset` tells it to
-clear its screen. A client that does not keep up is not waited for: it is reset to the newest screenful.
+The server's first frame is `hello` with the epoch and the offset of the first byte that follows. A client that
+reconnects sends its position (`?epoch=&offset=`) and continues there; if that is not possible, `reset` tells it to
+clear its screen. A client that does not keep up is reset to the latest screenful.
 """
 
 import asyncio
@@ -16,24 +16,30 @@ from starlette.requests import HTTPConnection
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from bobstay.server.api.dispatch import failure
+from bobstay.server.api.dispatch import error_response
 from bobstay.server.auth.principal import Principal, Scope
 from bobstay.server.errors import ApiError, Problem
 from bobstay.server.streams.browser_socket import CODES
 from bobstay.server.streams.hub import Hub, HubClient
-from bobstay.server.workers.scrollback import Piece, ScrollbackFollower, ScrollbackReset, TerminalExited, TerminalOutput
+from bobstay.server.workers.scrollback import (
+    Piece,
+    ScrollbackReset,
+    ScrollbackSubscriber,
+    TerminalExited,
+    TerminalOutput,
+)
 from bobstay.server.workers.terminal_worker import TerminalWorker
 
 PATH = "/api/v1/workers/{id}/pty"
 LONGEST_INPUT = 256 * 1024
-LONGEST_WORDS = 4_096
+LONGEST_MESSAGE = 4_096
 LONGEST_NUMBER = 15
-STALLED = 30.0
-"""Seconds after which a client that takes nothing at all is closed."""
+STALL_TIMEOUT = 30.0
+"""Seconds after which a client that reads nothing is closed."""
 
 Admit = Callable[[HTTPConnection, Scope | None], Awaitable[Principal]]
 Find = Callable[[str], TerminalWorker]
-"""The terminal of an id.
+"""Find the terminal with an id.
 
 Raises:
     ApiError: there is none.
@@ -46,7 +52,7 @@ class Resize(Struct, frozen=True, tag="resize"):
 
 
 class Ack(Struct, frozen=True, tag="ack"):
-    """What the client has shown so far. One that says so once is not sent more than 1 MiB beyond it from then on."""
+    """The position up to which the client has shown output. After the first one, it is sent at most 1 MiB beyond it."""
 
     epoch: int
     offset: int
@@ -56,30 +62,30 @@ _decoder: "msgspec.json.Decoder[Resize | Ack]" = msgspec.json.Decoder(Resize | A
 
 
 def terminal_route(hub: Hub, find: Find, admit: Admit, path: str = PATH) -> WebSocketRoute:
-    """The route of terminals. `admit` is asked for the scope `terminal`, before anything else is looked at.
+    """The route of terminals. `admit` checks the scope `terminal` before anything else.
 
-    `Hub.revoke` closes the connection when what it came in with is revoked.
+    `Hub.revoke` closes the connection when its credential is revoked.
     """
 
     async def serve(websocket: WebSocket) -> None:
         try:
             principal = await admit(websocket, "terminal")
             terminal = find(websocket.path_params["id"])
-            follower = terminal.follow(*place_of(websocket))
+            follower = terminal.subscribe(*requested_position(websocket))
         except ApiError as error:
-            await websocket.send_denial_response(failure(error))
+            await websocket.send_denial_response(error_response(error))
             return
         client = HubClient(principal.name, principal=principal)
-        await TerminalConnection(websocket, terminal, follower, client).attended(hub)
+        await TerminalConnection(websocket, terminal, follower, client).serve(hub)
 
     return WebSocketRoute(path, serve, name="terminal")
 
 
 class TerminalConnection:
-    """One client of a terminal, in the words of this route. Another route may have words of its own."""
+    """One client of a terminal. Subclasses may use another message format."""
 
     def __init__(
-        self, websocket: WebSocket, terminal: TerminalWorker, follower: ScrollbackFollower, client: HubClient
+        self, websocket: WebSocket, terminal: TerminalWorker, follower: ScrollbackSubscriber, client: HubClient
     ) -> None:
         self._websocket = websocket
         self._terminal = terminal
@@ -87,19 +93,19 @@ class TerminalConnection:
         self._client = client
         self._sending = asyncio.Lock()
 
-    async def attended(self, hub: Hub) -> None:
-        """Let the client in, and serve it; `Hub.revoke` ends that."""
-        hub.join(self._client)
+    async def serve(self, hub: Hub) -> None:
+        """Accept and serve the client; `Hub.revoke` ends it."""
+        hub.add_client(self._client)
         try:
             await self._websocket.accept()
             await self._serve()
         finally:
             self._follower.close()
             self._client.close("gone")
-            hub.forget(self._client)
+            hub.remove_client(self._client)
 
     async def _serve(self) -> None:
-        """Until either side ends it. The terminal goes on (FM-15)."""
+        """Read and write until either side ends the connection. The terminal keeps running."""
         tasks: set[asyncio.Task[Any]] = {
             asyncio.create_task(self._read()),
             asyncio.create_task(self._write()),
@@ -117,10 +123,10 @@ class TerminalConnection:
                 await asyncio.wait_for(self._websocket.close(CODES.get(why, 1011), why), 5.0)
 
     async def _write(self) -> None:
-        await self.begin(self._follower.epoch, self._follower.position)
+        await self.send_hello(self._follower.epoch, self._follower.position)
         while True:
-            piece = await self._follower.take()
-            await self.show(piece)
+            piece = await self._follower.next_piece()
+            await self.send_piece(piece)
             if isinstance(piece, ScrollbackReset) and piece.reason == "behind":
                 self._terminal.redraw()
 
@@ -130,84 +136,84 @@ class TerminalConnection:
             if message["type"] == "websocket.disconnect":
                 return
             try:
-                self.take(message.get("bytes"), message.get("text"))
+                self.receive(message.get("bytes"), message.get("text"))
             except ApiError as error:
-                await self._complain(error.problem)
+                await self._send_error(error.problem)
 
-    # ------------------------------------------------------------ the words
+    # ------------------------------------------------------------ message format
 
-    async def begin(self, epoch: int, offset: int) -> None:
-        await self.tell({"type": "hello", "epoch": epoch, "offset": offset})
+    async def send_hello(self, epoch: int, offset: int) -> None:
+        await self.send_json({"type": "hello", "epoch": epoch, "offset": offset})
 
-    async def show(self, piece: Piece) -> None:
+    async def send_piece(self, piece: Piece) -> None:
         match piece:
             case TerminalOutput(data=data):
                 await self._send({"type": "websocket.send", "bytes": data})
             case ScrollbackReset(epoch=epoch, offset=offset, reason=reason):
-                await self.tell({"type": "reset", "epoch": epoch, "offset": offset, "reason": reason})
+                await self.send_json({"type": "reset", "epoch": epoch, "offset": offset, "reason": reason})
             case TerminalExited():
-                await self.tell({"type": "exit", **msgspec.structs.asdict(piece)})
+                await self.send_json({"type": "exit", **msgspec.structs.asdict(piece)})
 
-    def take(self, data: bytes | None, text: str | None) -> None:
+    def receive(self, data: bytes | None, text: str | None) -> None:
         """Raises:
-        ApiError: it is nothing that is taken here.
+        ApiError: the message is invalid.
         """
         if data is not None:
-            self.type_in(data)
+            self.write_input(data)
             return
-        match _decoded(text or ""):
+        match _decode(text or ""):
             case Resize(cols=columns, rows=rows):
                 self.resize(columns, rows)
             case Ack(epoch=epoch, offset=offset):
                 self._follower.ack(epoch, offset)
 
-    # ------------------------------------------------------------ for whoever has other words
+    # ------------------------------------------------------------ for subclasses
 
-    def type_in(self, data: bytes) -> None:
+    def write_input(self, data: bytes) -> None:
         if len(data) > LONGEST_INPUT:
-            raise ApiError("too_large", f"At most {LONGEST_INPUT} bytes can be typed at once.")
+            raise ApiError("too_large", f"At most {LONGEST_INPUT} bytes of input are allowed at once.")
         self._terminal.write(data)
 
     def resize(self, columns: int, rows: int) -> None:
         self._terminal.resize(columns, rows)
 
-    async def _complain(self, problem: Problem) -> None:
-        await self.tell({"type": "error", "code": problem.code, "message": problem.message})
+    async def _send_error(self, problem: Problem) -> None:
+        await self.send_json({"type": "error", "code": problem.code, "message": problem.message})
 
-    async def tell(self, words: dict[str, Any]) -> None:
-        await self._send({"type": "websocket.send", "text": msgspec.json.encode(words).decode()})
+    async def send_json(self, data: dict[str, Any]) -> None:
+        await self._send({"type": "websocket.send", "text": msgspec.json.encode(data).decode()})
 
     async def _send(self, message: dict[str, Any]) -> None:
-        """One frame after the other; waits while the client takes none, but not for ever."""
+        """Send one frame at a time; closes a client that does not read in time."""
         async with self._sending:
             try:
-                await asyncio.wait_for(self._websocket.send(message), STALLED)
+                await asyncio.wait_for(self._websocket.send(message), STALL_TIMEOUT)
             except TimeoutError:
                 self._client.close("slow_consumer")
                 raise
 
 
-def place_of(websocket: WebSocket) -> tuple[int | None, int]:
-    """Where a client says it was.
+def requested_position(websocket: WebSocket) -> tuple[int | None, int]:
+    """The epoch and offset in the query of a client that reconnects.
 
     Raises:
-        ApiError: these are no numbers.
+        ApiError: they are not numbers.
     """
     epoch, offset = (websocket.query_params.get(name, "") for name in ("epoch", "offset"))
     if not epoch and not offset:
         return None, 0
     for number in (epoch, offset):
         if not (number.isascii() and number.isdigit() and len(number) <= LONGEST_NUMBER):
-            raise ApiError("invalid", "`epoch` and `offset` are whole numbers, as the last connection told them.")
+            raise ApiError("invalid", "`epoch` and `offset` must be integers, from the last connection.")
     return int(epoch), int(offset)
 
 
-def _decoded(text: str) -> Resize | Ack:
-    if len(text) > LONGEST_WORDS:
-        raise ApiError("too_large", f"A message may have at most {LONGEST_WORDS} characters.")
+def _decode(text: str) -> Resize | Ack:
+    if len(text) > LONGEST_MESSAGE:
+        raise ApiError("too_large", f"A message may have at most {LONGEST_MESSAGE} characters.")
     try:
         return _decoder.decode(text)
     except msgspec.ValidationError as error:
-        raise ApiError("invalid", f"This is no message of a terminal: {error}") from None
+        raise ApiError("invalid", f"Invalid message: {error}") from None
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         raise ApiError("invalid_json", "Invalid JSON") from None

@@ -1,4 +1,4 @@
-"""Shortens long texts for clients that ask for it, and says as data what was taken out of which text."""
+"""Cuts the middle out of long texts for clients that request it, with a description of each cut."""
 
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -10,34 +10,34 @@ from bobstay.model.event import Envelope
 from bobstay.sessions.log_codec import to_json
 
 LEAST = 1024
-"""A client that wants less than this of a text gets this much."""
+"""Minimum limit of a text."""
 PROSE = 200 * 1024
-"""Characters of what people and models write to each other that always come whole: half an answer misleads."""
+"""Messages of people and models up to this many characters stay whole, because half an answer misleads."""
 
 Path: TypeAlias = tuple[str | int, ...]
 
 
 class Cut(Struct, frozen=True, omit_defaults=True):
-    """A text that came without its middle. The text itself holds its beginning only."""
+    """A text whose middle was cut out. The text itself contains its beginning only."""
 
     path: Path
-    """Where in the event it stands."""
+    """Path of the text in the event."""
     tail: str
-    """Its end."""
+    """End of the text."""
     omitted: int
-    """Characters between its beginning and its end."""
+    """Characters that were cut out."""
     lines: int = 0
-    """Line breaks among those."""
+    """Line breaks that were cut out."""
     seq: int = 0
-    """The entry, where cuts of several are listed together; 0 on a frame, which has its own."""
+    """`seq` of the entry, in a list for several entries; 0 on a frame, which has its own."""
 
 
 @lru_cache(maxsize=2)
 def cut_frame(frame: bytes, limit: int) -> bytes:
-    """A stored entry's frame in which no text is longer than about `limit` characters; `cuts` says which were.
+    """The frame of a stored entry without texts longer than about `limit` characters; `cuts` lists what was cut.
 
-    Clients are told one after the other, so the last ones are enough to remember: frames may have megabytes. What is
-    not stored stays as it is: its texts go on by offset.
+    The cache is small, because clients get the same frame one after the other and frames may have megabytes. Transient
+    frames stay unchanged: their texts continue by offset.
     """
     try:
         read = msgspec.json.decode(frame)
@@ -46,7 +46,7 @@ def cut_frame(frame: bytes, limit: int) -> bytes:
         data, cuts = _cut_event(read["data"], limit)
         return to_json({**read, "data": data, "cuts": cuts}) if cuts else frame
     except (msgspec.DecodeError, RecursionError, ValueError):
-        return frame  # better too long than lost
+        return frame  # better uncut than lost
 
 
 def cut_entry(entry: Envelope, limit: int) -> tuple[Envelope, list[Cut]]:
@@ -86,10 +86,10 @@ def _cut(value: Any, limit: int, path: Path, cuts: list[Cut]) -> Any:
     if isinstance(value, str):
         return _cut_text(value, limit, path, cuts)
     if isinstance(value, list):
-        return [_cut(item, limit, (*path, place), cuts) for place, item in enumerate(value)]
+        return [_cut(item, limit, (*path, index), cuts) for index, item in enumerate(value)]
     if isinstance(value, dict):
         if value.get("type") == "image":
-            return value  # half a picture is none
+            return value  # a cut image would be invalid
         return {name: _cut(item, limit, (*path, name), cuts) for name, item in value.items()}
     return value
 
@@ -99,7 +99,7 @@ def _cut_text(text: str, limit: int, path: Path, cuts: list[Cut]) -> str:
         return text
     head = limit * 3 // 4
     tail = len(text) - (limit - head)
-    # At ends of lines, where there are any near: half a word or half a fence reads as something else.
+    # Prefer line ends: half a word or half a code fence would be misread.
     head = text.rfind("\n", head // 2, head) + 1 or head
     tail = text.find("\n", tail, (tail + len(text)) // 2) + 1 or tail
     cuts.append(Cut(path, text[tail:], tail - head, text.count("\n", head, tail)))

@@ -1,8 +1,8 @@
-"""Watches a session's directory and tells those who look at it which files differ from where it began.
+"""Diff watcher: watches a session's directory and publishes which files differ from its base.
 
-It ends by itself when nobody has followed the session for a while. Only directories that git does not ignore are
-watched, each by itself: a link to somewhere large is not walked. Where the system has no watches left, or too much is
-watched already, git is asked every few seconds instead.
+It ends by itself when the session has had no subscribers for a while. Only directories that git does not ignore are
+watched, each by itself: links are not followed. If the system has no watches left, or too many directories are watched
+already, git is polled every few seconds instead.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from watchfiles import Change, watch
 from bobstay.model.event import Durable
 from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.server.errors import ApiError
-from bobstay.server.files.repository_lookup import repo_of
-from bobstay.server.files.session_directory import AllowedRoots, look
-from bobstay.server.files.working_changes import WorkingChanges, changes, ignored_folders
+from bobstay.server.files.repository_lookup import open_repo
+from bobstay.server.files.session_directory import AllowedRoots, open_session_directory
+from bobstay.server.files.working_changes import WorkingChanges, find_changes, find_ignored_folders
 from bobstay.server.streams.hub import Hub
 from bobstay.server.streams.stream_frames import live
 from bobstay.server.workers.worker import Kind, WorkerError
@@ -30,14 +30,14 @@ from bobstay.sessions.log import LogError
 log = logging.getLogger(__name__)
 QUIET_MS = 100
 LONGEST_QUIET_MS = 500
-"""Changes that come in such a time are told together."""
-LOOK_UP_MS = 200
-"""How often the watching thread looks whether it is still wanted."""
-ASK_EVERY = 5.0
-LET_GO_AFTER = 60.0
-"""Seconds without anybody who follows the session, after which it ends."""
-WATCHED = threading.BoundedSemaphore(16)
-"""Watchers that may use the system's watches at once: a user has 128 instances, for editors and others too."""
+"""Changes within this time are published together."""
+STOP_CHECK_MS = 200
+"""How often the watching thread checks whether it should stop."""
+POLL_SECONDS = 5.0
+IDLE_SECONDS = 60.0
+"""Seconds without subscribers after which it ends."""
+WATCHER_SLOTS = threading.BoundedSemaphore(16)
+"""Watchers that may use inotify at once: a user has 128 instances, also for editors and others."""
 MOST_FOLDERS = 4_000
 MOST_FILES = 500
 _GIT_FILES = frozenset({"HEAD", "index", "packed-refs", "ORIG_HEAD"})
@@ -72,18 +72,18 @@ class GitDiffWorker:
         self._environment = dict(environment)
         self._base = base
         self._changed = asyncio.Event()
-        self._told: bytes = b""
+        self._published: bytes = b""
         self._task: asyncio.Task[None] | None = None
         self._watcher: _Watcher | None = None
 
     async def start(self) -> None:
         try:
-            first = await self._look()
+            first = await self._read_changes()
         except ApiError as error:
             text = error.problem.message
             self._note(WorkerExited(self.id, "git_diff", self.epoch, why="not_started", error=text))
             raise WorkerError(text) from None
-        self._told = _frame(first, self.session_id)
+        self._published = _frame(first, self.session_id)
         self._note(WorkerStarted(self.id, "git_diff", self.epoch))
         self._task = asyncio.create_task(self._work(), name=f"git diff {self.session_id}")
 
@@ -107,57 +107,57 @@ class GitDiffWorker:
         self._note(WorkerExited(self.id, "git_diff", self.epoch, why="asleep"))
 
     async def _follow_changes(self) -> None:
-        """Tell of changes until nobody has wanted to know for a while."""
+        """Publish changes until there have been no subscribers for a while."""
         loop = asyncio.get_running_loop()
         followed = loop.time()
-        while loop.time() - followed < LET_GO_AFTER:
+        while loop.time() - followed < IDLE_SECONDS:
             known = self._watcher is not None and self._watcher.good
             watched = await self._watch()
-            if known or not watched:  # what came before it was watched has to be looked for
+            if known or not watched:  # changes before the watch began must be looked for
                 with suppress(TimeoutError):
-                    longest = LET_GO_AFTER if watched else min(ASK_EVERY, LET_GO_AFTER)
+                    longest = IDLE_SECONDS if watched else min(POLL_SECONDS, IDLE_SECONDS)
                     await asyncio.wait_for(self._changed.wait(), longest)
             if self._changed.is_set() or not watched or not known:
                 self._changed.clear()
-                await self._tell()
+                await self._publish_changes()
             await asyncio.sleep(LONGEST_QUIET_MS / 1000)  # however busy the directory is
-            if self._hub.has_followers(self._topic):
+            if self._hub.has_subscribers(self._topic):
                 followed = loop.time()
 
-    async def _tell(self) -> None:
-        if not self._hub.followed(self._topic):
-            self._told = b""  # whoever comes asks for the diff first; after that anything may be news
+    async def _publish_changes(self) -> None:
+        if not self._hub.is_wanted(self._topic):
+            self._published = b""  # a new subscriber loads the diff first; any later change must be published
             return
         try:
-            found = await self._look()
+            found = await self._read_changes()
         except ApiError as error:
             log.info("diff of session %s: %s", self.session_id, error)
             return
         frame = _frame(found, self.session_id)
-        # A file may be written anew without a change in its numbers.
+        # A file may be rewritten without a change in its line counts.
         state = frame + "".join(file.version for file in found.files).encode()
-        if state != self._told:
-            self._told = state
+        if state != self._published:
+            self._published = state
             self._hub.publish(self._topic, frame)
 
-    async def _look(self) -> WorkingChanges:
-        with look(self._cwd, self._bounds) as place:
-            return await changes(place, self._environment, base=self._base, hunks=False)
+    async def _read_changes(self) -> WorkingChanges:
+        with open_session_directory(self._cwd, self._bounds) as directory:
+            return await find_changes(directory, self._environment, base=self._base, hunks=False)
 
     async def _watch(self) -> bool:
-        """Watch all directories there are now. Whether that is possible."""
+        """Watch all current directories; returns whether that is possible."""
         if self._watcher is not None and self._watcher.good:
             return True
         self._unwatch()
         try:
-            with look(self._cwd, self._bounds) as place:
-                ignored = await ignored_folders(place, self._environment)
-                real = place.path
+            with open_session_directory(self._cwd, self._bounds) as directory:
+                ignored = await find_ignored_folders(directory, self._environment)
+                real = directory.path
             folders = await asyncio.to_thread(_folders, real, ignored)
-            repository = repo_of(real, self._environment).repository
+            repository = open_repo(real, self._environment).repository
         except ApiError:
             return False
-        if len(folders) > MOST_FOLDERS or not WATCHED.acquire(blocking=False):
+        if len(folders) > MOST_FOLDERS or not WATCHER_SLOTS.acquire(blocking=False):
             return False
         self._watcher = _Watcher([*folders, repository.directory], repository.directory, self._wake)
         return await self._watcher.begun
@@ -173,14 +173,14 @@ class GitDiffWorker:
     def _note(self, event: WorkerStarted | WorkerExited) -> None:
         try:
             self._record(event)
-        except LogError as error:  # it only watches: that it cannot be noted changes nothing
+        except LogError as error:  # it only watches: it works without being recorded
             log.warning("git diff of session %s: %s", self.session_id, error)
 
 
 class _Watcher:
-    """A thread that waits for changes; it ends when directories come, so that these are watched too.
+    """A thread that waits for changes; it ends when directories are added, so that these are watched too.
 
-    Whoever makes one has taken a place in `WATCHED`, which is given back when the thread ends.
+    The creator has acquired `WATCHER_SLOTS`, which is released when the thread ends.
     """
 
     def __init__(self, folders: list[str], git: str, wake: Callable[[], None]) -> None:
@@ -189,7 +189,7 @@ class _Watcher:
         self._git = git
         self._wake = wake
         self._stop = threading.Event()
-        self._release = WATCHED.release
+        self._release = WATCHER_SLOTS.release
         self._loop = asyncio.get_running_loop()
         self.begun: asyncio.Future[bool] = self._loop.create_future()
         threading.Thread(target=self._run, name="git diff", daemon=True).start()
@@ -202,8 +202,8 @@ class _Watcher:
         try:
             self._wait()
         except OSError:
-            self.good = False  # no watches left, or a directory went away while it was being watched
-        except Exception:  # a thread has nobody to tell; the worker asks every few seconds then
+            self.good = False  # no watches left, or a directory was removed while it was watched
+        except Exception:  # the boundary of a thread; the worker polls instead
             log.exception("watching files failed")
             self.good = False
         finally:
@@ -214,11 +214,11 @@ class _Watcher:
     def _wait(self) -> None:
         rounds = watch(
             *self._folders,
-            watch_filter=self._wanted,
+            watch_filter=self._is_relevant,
             debounce=LONGEST_QUIET_MS,
             step=QUIET_MS,
             stop_event=self._stop,
-            rust_timeout=LOOK_UP_MS,
+            rust_timeout=STOP_CHECK_MS,
             yield_on_timeout=True,
             raise_interrupt=False,
             recursive=False,
@@ -232,8 +232,8 @@ class _Watcher:
             if changed:
                 self._call(self._wake)
 
-    def _wanted(self, _: Change, path: str) -> bool:
-        """Of git's own files only those that change what differs."""
+    def _is_relevant(self, _: Change, path: str) -> bool:
+        """Whether a change is relevant: of git's own files, only those that affect the diff."""
         folder, name = os.path.split(path)
         if folder == self._git:
             return name in _GIT_FILES
@@ -244,7 +244,7 @@ class _Watcher:
             self.begun.set_result(good)
 
     def _call(self, function: Callable[..., None], *arguments: bool) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody is interested any more
+        with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(function, *arguments)
 
 
@@ -253,16 +253,16 @@ def _frame(found: WorkingChanges, session_id: str) -> bytes:
         {"path": file.path, "status": file.status, "added": file.added, "removed": file.removed}
         for file in found.files[:MOST_FILES]
     ]
-    said = {"files": files, "total": found.total, "base": found.base}
-    return live("diff.changed", msgspec.to_builtins(said), session_id)
+    data = {"files": files, "total": found.total, "base": found.base}
+    return live("diff.changed", msgspec.to_builtins(data), session_id)
 
 
 def _folders(top: str, ignored: frozenset[str]) -> list[str]:
     """Directories to watch: no links, nothing git ignores, none of git's own."""
     found: list[str] = []
-    for place, inner, _ in os.walk(top):
-        found.append(place)
-        inner[:] = [name for name in inner if name != ".git" and os.path.join(place, name) not in ignored]
+    for directory, inner, _ in os.walk(top):
+        found.append(directory)
+        inner[:] = [name for name in inner if name != ".git" and os.path.join(directory, name) not in ignored]
         if len(found) > MOST_FOLDERS:
             break
     return found

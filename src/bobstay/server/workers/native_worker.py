@@ -1,4 +1,4 @@
-"""Our own engine as a worker: a session's turns, one after the other, in this process."""
+"""Native worker: runs a session's turns with bobstay's own engine, in this process."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from bobstay.assembly.build_session import StartError, open_session
-from bobstay.assembly.session import BypassNotLaunched, Session, UnknownMode
+from bobstay.assembly.session import AgentSession, BypassNotLaunched, UnknownMode
 from bobstay.assembly.session_log import OpenedLog
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
@@ -28,9 +28,9 @@ from bobstay.server.workers.worker import Kind, WorkerError
 from bobstay.server.workflows import (
     MODES,
     allowed_tools,
+    allows_mode,
     denied_tools,
-    may_be_in,
-    only_reads,
+    is_read_only,
     permission_mode,
     system_text,
 )
@@ -41,24 +41,24 @@ GRACE = 5.0
 """Seconds an interrupted turn may take to end by itself."""
 
 
-class NativeParts(Struct, frozen=True):
-    """What all native workers of a server share."""
+class NativeServices(Struct, frozen=True):
+    """Services that all native workers of a server share."""
 
     environment: Environment
     inbox: Inbox
-    slots: Capacity
+    capacity: Capacity
 
 
 class NativeWorker:
     kind: Kind = "native"
 
-    def __init__(self, id: str, epoch: int, session: OpenSession, parts: NativeParts) -> None:
+    def __init__(self, id: str, epoch: int, session: OpenSession, parts: NativeServices) -> None:
         self.id = id
         self.epoch = epoch
         self.last_active = time.monotonic()
         self._open = session
         self._parts = parts
-        self._inner: Session | None = None
+        self._inner: AgentSession | None = None
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._in_turn = False
@@ -69,18 +69,18 @@ class NativeWorker:
         try:
             self._inner = await open_session(
                 self._options(),
-                _Gate(self._open.id, self._parts),
+                _InboxApprover(self._open.id, self._parts),
                 environment=self._parts.environment,
                 history=OpenedLog(self._open, branch, []),
             )
         except StartError as error:
             self._open.record(WorkerExited(self.id, "native", self.epoch, why="not_started", error=str(error)))
             raise WorkerError(str(error)) from error
-        asked = {entry.id for entry in self._open.view.interactions}
-        for event in (envelope.event for envelope in branch if asked):
-            if isinstance(event, InteractionOpened) and event.id in asked:
-                self._parts.inbox.heard(self._open.id, event)  # it can be answered before it is come to
-        # What was said while it came up is in the log, but not in what it has read.
+        pending = {entry.id for entry in self._open.view.interactions}
+        for event in (envelope.event for envelope in branch if pending):
+            if isinstance(event, InteractionOpened) and event.id in pending:
+                self._parts.inbox.observe(self._open.id, event)  # it can be answered before the turn reaches it
+        # Events recorded during the start are in the log, but were not read yet.
         self._inner.driver.catch_up(envelope.event for envelope in self._open.read(branch[-1].seq if branch else 0))
         self._open.driver = self._inner.driver
         self._inner.background.listeners.append(lambda _: self.nudge())
@@ -102,14 +102,14 @@ class NativeWorker:
         await asyncio.wait([task])
         await self._end(WorkerExited(self.id, "native", self.epoch, why=why, error=reason))
 
-    async def leave(self) -> bool:
-        """End without a word if the session waits for a person: the next server asks the same question again."""
+    async def suspend(self) -> bool:
+        """End without recording it if the session waits for a person: the next server resumes the interaction."""
         task = self._task
         if task is None or not self._open.view.interactions:
             return False
         self._task = None
         self._bypass.cancel()
-        self._open.shut()  # from here on nothing more is written: the log stays as if the power had gone
+        self._open.release()  # nothing more is written: the log stays as after a crash
         task.cancel()
         await asyncio.wait([task])
         inner, self._inner = self._inner, None
@@ -141,7 +141,7 @@ class NativeWorker:
         await self._inner.interrupt()
 
     async def set_mode(self, mode: str) -> None:
-        if not may_be_in(self._open.view.config, mode):
+        if not allows_mode(self._open.view.config, mode):
             label = MODES[self._open.view.config.workflow].label
             raise ApiError("wrong_state", f"A session in {label} mode cannot be put into {mode}.")
         assert self._inner is not None
@@ -160,10 +160,10 @@ class NativeWorker:
             raise ApiError("invalid", str(error)) from error
 
     def _end_bypass(self) -> None:
-        """Its time is over, in the middle of a turn too: the next call asks (FM-39)."""
+        """The time is over, possibly during a turn: the next call needs approval."""
         if self._inner is not None:
             self._inner.driver.set_mode("default")
-            self._open.record(Noted("The time for bypassing permission is over: from here on you are asked."))
+            self._open.record(Noted("The time for bypassing permissions is over: from now on approval is required."))
 
     # ------------------------------------------------------------ the work
 
@@ -171,27 +171,27 @@ class NativeWorker:
         inner = self._inner
         assert inner is not None
         try:
-            if self._open.view.standing.in_turn:
-                async with self._parts.slots.held():
-                    await self._turn(inner, inner.take_up())
-            while self._task is not None:  # `stop` waits for the end of a turn, not for all that is queued
+            if self._open.view.status_fold.in_turn:
+                async with self._parts.capacity.hold():
+                    await self._turn(inner, inner.resume_turn())
+            while self._task is not None:  # `stop` waits for the end of a turn, not for the whole queue
                 queued = inner.next_queued()
                 if queued is None and not inner.background.has_wake_notice:
                     self._wake.clear()
                     await self._wake.wait()
                     continue
-                async with self._parts.slots.held():
+                async with self._parts.capacity.hold():
                     await self._turn(inner, inner.run_queued(queued) if queued is not None else inner.run_notices())
         except LogError as error:
             await self._end(WorkerExited(self.id, "native", self.epoch, why="exit", code=1, error=str(error)))
         except asyncio.CancelledError:
             raise
-        except Exception as error:  # the boundary of a worker: one that breaks must not take the server with it
-            log.exception("native worker of %s broke", self._open.id)
-            text = f"The engine broke: {type(error).__name__}: {error}. The session is kept and can be gone on with."
+        except Exception as error:  # the boundary of a worker: its failure must not end the server
+            log.exception("the native worker of %s failed", self._open.id)
+            text = f"The engine failed: {type(error).__name__}: {error}. The session is kept and can be continued."
             await self._end(WorkerExited(self.id, "native", self.epoch, why="exit", code=1, error=text))
 
-    async def _turn(self, inner: Session, events: AsyncGenerator[Event, None]) -> None:
+    async def _turn(self, inner: AgentSession, events: AsyncGenerator[Event, None]) -> None:
         self._in_turn = True
         last: Event | None = None
         try:
@@ -206,10 +206,10 @@ class NativeWorker:
         if isinstance(last, RunDone):
             if last.error == "log":
                 raise LogError(last.text)
-            self._leave(last)
+            self._save_artifact(last)
 
-    def _leave(self, done: RunDone) -> None:
-        """What the workflow's mode leaves for the next one."""
+    def _save_artifact(self, done: RunDone) -> None:
+        """Record the artifact of the workflow mode for the next one."""
         kind = MODES[self._open.view.config.workflow].leaves
         if done.ending != "completed" or not kind or not done.text.strip():
             return
@@ -224,7 +224,7 @@ class NativeWorker:
         if inner is not None:
             await inner.close()
         try:
-            if self._open.view.standing.in_turn:
+            if self._open.view.status_fold.in_turn:
                 self._open.record(RunDone("interrupted_tools", text=exited.error))
             self._open.record(exited)
         except LogError as error:
@@ -244,27 +244,27 @@ class NativeWorker:
             append_system_prompt=system_text(config) or None,
             allowed_tools=allowed_tools(config),
             disallowed_tools=denied_tools(config),
-            read_only=only_reads(config),
+            read_only=is_read_only(config),
         )
 
 
-class _Gate:
-    """Asks whoever looks at the console. While it waits, the session takes up no place among those that run."""
+class _InboxApprover:
+    """Approver that asks through the inbox. While it waits, the session does not count as running."""
 
     can_ask = True
 
-    def __init__(self, session_id: str, parts: NativeParts) -> None:
+    def __init__(self, session_id: str, parts: NativeServices) -> None:
         self._session_id = session_id
         self._parts = parts
         self._asking = 0
 
     async def ask(self, opened: InteractionOpened) -> Answer:
         if not self._asking:
-            self._parts.slots.lend()
+            self._parts.capacity.release()
         self._asking += 1
         try:
             return await self._parts.inbox.wait(self._session_id, opened)
         finally:
             self._asking -= 1
             if not self._asking:
-                self._parts.slots.take_back()
+                self._parts.capacity.reclaim()

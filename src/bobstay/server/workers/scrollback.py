@@ -1,7 +1,7 @@
-"""The last of what a terminal said, by absolute offset, and those who follow it each at their own speed.
+"""Scrollback of a terminal: its latest output by absolute offset, with subscribers that read at their own speed.
 
-Nobody is waited for and nothing grows: a follower that falls behind further than is kept goes on at the newest
-screenful, and is told so. A restarted terminal begins a new epoch, in which offsets begin at nothing again (FM-6).
+Memory is bounded and slow subscribers do not block: one that falls behind too far continues at the newest screenful
+and is notified. A restarted terminal begins a new epoch, in which offsets start at 0 again.
 """
 
 import asyncio
@@ -10,16 +10,16 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 MOST = 1024 * 1024
-"""Bytes kept, and how far a follower may be behind."""
+"""Bytes kept, and how far a subscriber may be behind."""
 TAIL = 64 * 1024
-"""What a follower gets that could not go on where it was."""
+"""Bytes sent to a subscriber that could not continue at its position."""
 PIECE = 64 * 1024
 
 Why: TypeAlias = Literal["restarted", "behind", "unknown_offset"]
 
 
 class ScrollbackReset(Struct, frozen=True):
-    """What came so far is to be forgotten: this is another terminal, or a part is missing."""
+    """Discard all output so far: this is another terminal, or a part is missing."""
 
     epoch: int
     offset: int
@@ -45,15 +45,15 @@ class Scrollback:
     def __init__(self, epoch: int = 1, most: int = MOST) -> None:
         self.epoch = epoch
         self.start = 0
-        """Offset of the first byte that is kept."""
+        """Offset of the first byte kept."""
         self.exited: TerminalExited | None = None
         self.most = most
         self._kept = bytearray()
-        self._followers: set[ScrollbackFollower] = set()
+        self._subscribers: set[ScrollbackSubscriber] = set()
 
     @property
     def end(self) -> int:
-        """Offset behind the last byte."""
+        """Offset after the last byte."""
         return self.start + len(self._kept)
 
     def add(self, data: bytes) -> None:
@@ -65,7 +65,7 @@ class Scrollback:
         self._wake()
 
     def renew(self, epoch: int) -> None:
-        """Another terminal from here on."""
+        """Start over for another terminal."""
         self.epoch, self.start, self.exited = epoch, 0, None
         self._kept.clear()
         self._wake()
@@ -75,48 +75,48 @@ class Scrollback:
         self._wake()
 
     def read(self, offset: int, most: int = PIECE) -> bytes:
-        place = offset - self.start
-        return bytes(self._kept[place : place + most]) if place >= 0 else b""
+        index = offset - self.start
+        return bytes(self._kept[index : index + most]) if index >= 0 else b""
 
     def tail(self) -> int:
-        """Where to begin if only the newest is wanted."""
+        """The offset to begin at for the newest output only."""
         return self._line(max(len(self._kept) - TAIL, 0))
 
     def beginning(self) -> int:
-        """Where to begin if all is wanted that is kept."""
+        """The offset to begin at for all output kept."""
         return self._line(0)
 
-    def _line(self, place: int) -> int:
-        """The offset of the first line that begins at `place` or after it; of `place` itself if none does."""
-        if not place and not self.start:
+    def _line(self, index: int) -> int:
+        """The offset of the first line that begins at `index` or after it; of `index` itself if none does."""
+        if not index and not self.start:
             return 0
-        line = self._kept.find(b"\n", place)
-        return self.start + (line + 1 if line >= 0 else place)
+        line = self._kept.find(b"\n", index)
+        return self.start + (line + 1 if line >= 0 else index)
 
     def has(self, epoch: int, offset: int) -> bool:
         return epoch == self.epoch and self.start <= offset <= self.end
 
-    def follow(self, epoch: int | None = None, offset: int = 0) -> "ScrollbackFollower":
-        """Follow from where a client says it is; from the beginning of what is kept if it says nothing."""
-        follower = ScrollbackFollower(self, epoch, offset)
-        self._followers.add(follower)
-        return follower
+    def subscribe(self, epoch: int | None = None, offset: int = 0) -> "ScrollbackSubscriber":
+        """Subscribe from the position of a client; from the beginning of what is kept if it has none."""
+        subscriber = ScrollbackSubscriber(self, epoch, offset)
+        self._subscribers.add(subscriber)
+        return subscriber
 
-    def leave(self, follower: "ScrollbackFollower") -> None:
-        self._followers.discard(follower)
+    def unsubscribe(self, subscriber: "ScrollbackSubscriber") -> None:
+        self._subscribers.discard(subscriber)
 
     def _wake(self) -> None:
-        for follower in self._followers:
-            follower.changed.set()
+        for subscriber in self._subscribers:
+            subscriber.changed.set()
 
 
-class ScrollbackFollower:
-    """One client's place. `take` gives what comes next and waits where there is nothing."""
+class ScrollbackSubscriber:
+    """The position of one client. `next_piece` waits for output and returns it."""
 
     def __init__(self, scrollback: Scrollback, epoch: int | None, offset: int) -> None:
         self.changed = asyncio.Event()
         self._scrollback = scrollback
-        self._told_end = False
+        self._sent_end = False
         self._acked: int | None = None
         self._missed: Why | None = None
         self.epoch = scrollback.epoch
@@ -129,12 +129,12 @@ class ScrollbackFollower:
             self.position = scrollback.tail()
 
     def ack(self, epoch: int, offset: int) -> None:
-        """A client that tells what it has shown is not sent more than it can hold beyond that."""
+        """Acknowledge output: a client that does so is not sent much more than it has acknowledged."""
         if epoch == self.epoch and (self._acked or 0) <= offset <= self.position:
             self._acked = offset
             self.changed.set()
 
-    async def take(self) -> Piece:
+    async def next_piece(self) -> Piece:
         while True:
             self.changed.clear()
             piece = self._next()
@@ -143,7 +143,7 @@ class ScrollbackFollower:
             await self.changed.wait()
 
     def close(self) -> None:
-        self._scrollback.leave(self)
+        self._scrollback.unsubscribe(self)
 
     def _next(self) -> Piece | None:
         scrollback = self._scrollback
@@ -151,7 +151,7 @@ class ScrollbackFollower:
             why, self._missed = self._missed, None
             return ScrollbackReset(self.epoch, self.position, why)
         if scrollback.epoch != self.epoch:
-            self.epoch, self._told_end = scrollback.epoch, False
+            self.epoch, self._sent_end = scrollback.epoch, False
             return self._reset("restarted")
         if self.position < scrollback.start:
             return self._reset("behind")
@@ -159,8 +159,8 @@ class ScrollbackFollower:
             output = TerminalOutput(self.position, scrollback.read(self.position, min(PIECE, self._room())))
             self.position += len(output.data)
             return output
-        if self.position == scrollback.end and scrollback.exited is not None and not self._told_end:
-            self._told_end = True
+        if self.position == scrollback.end and scrollback.exited is not None and not self._sent_end:
+            self._sent_end = True
             return scrollback.exited
         return None
 

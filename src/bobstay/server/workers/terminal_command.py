@@ -1,4 +1,4 @@
-"""What runs in a terminal: the person's shell, or an engine's own terminal on a session. Nobody types it in."""
+"""Resolves the command of a terminal: the user's shell, or an external engine that resumes a session."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ SHELLS = ("/bin/bash", "/bin/zsh", "/bin/sh")
 
 
 def resume_command(engines: Mapping[str, Sequence[str]], engine: str, engine_session: str) -> tuple[str, ...]:
-    """The command that opens an engine's own terminal on one of its sessions (S004-35).
+    """The command that resumes one of the engine's own sessions in a terminal.
 
     Raises:
         ApiError: not_supported, wrong_state.
@@ -21,21 +21,21 @@ def resume_command(engines: Mapping[str, Sequence[str]], engine: str, engine_ses
     if not command:
         raise ApiError("not_supported", f"Sessions of the engine {engine[:40]!r} cannot be opened in a terminal.")
     if not is_uuid(engine_session):
-        raise ApiError("wrong_state", "The engine has not said yet by which id it knows this session. Send a message.")
+        raise ApiError("wrong_state", "The engine has not reported its id of this session yet. Send a message first.")
     return (*command, "--resume", engine_session)
 
 
-def found_command(command: Sequence[str], cwd: str, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """`command` with the path of its program; the person's shell if it is empty.
+def resolve_command(command: Sequence[str], cwd: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """`command` with the path of its program; the user's shell if it is empty.
 
     Raises:
-        WorkerError: the program or the directory is not there.
+        WorkerError: the program or the directory does not exist.
     """
     if not os.path.isdir(cwd):
-        raise WorkerError(f"The directory {cwd} is gone.")
+        raise WorkerError(f"The directory {cwd} no longer exists.")
     if not command:
         shell = environment.get("SHELL", "")
-        usable = [place for place in (shell, *SHELLS) if place.startswith("/") and os.access(place, os.X_OK)]
+        usable = [path for path in (shell, *SHELLS) if path.startswith("/") and os.access(path, os.X_OK)]
         if not usable:
             raise WorkerError("No shell was found on this machine.")
         return (usable[0],)

@@ -1,6 +1,6 @@
-"""A terminal in a session: a shell, or a command the server chose, behind a pseudo-terminal of its own.
+"""Terminal worker: a shell, or a command chosen by the server, in a pseudo-terminal of its own.
 
-What it says is kept in memory, bounded, and never stored; only that it began and ended is in the session's log.
+Its output is kept in bounded memory and never stored; only its start and end are in the session's log.
 """
 
 import asyncio
@@ -16,32 +16,32 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal
 
-from bobstay.config.secret_variables import without_secrets
+from bobstay.config.secret_variables import remove_secrets
 from bobstay.model.event import Durable
 from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.server.errors import ApiError
-from bobstay.server.sessions.orphan_sweep import born
-from bobstay.server.workers.scrollback import Scrollback, ScrollbackFollower, TerminalExited
-from bobstay.server.workers.terminal_command import found_command
+from bobstay.server.sessions.orphan_sweep import start_moment
+from bobstay.server.workers.scrollback import Scrollback, ScrollbackSubscriber, TerminalExited
+from bobstay.server.workers.terminal_command import resolve_command
 from bobstay.server.workers.terminal_escapes import EscapeFilter
 from bobstay.server.workers.worker import Kind, WorkerError
 from bobstay.sessions.log import LogError
 from bobstay.system.child_process import watch_exit
-from bobstay.system.process_marker import worn
+from bobstay.system.process_marker import tag_children
 from bobstay.system.process_tree import MARK, ProcessTree, become_reaper
-from bobstay.system.watchdog import guard, mark_of_this_process
+from bobstay.system.watchdog import mark_of_this_process, start_watchdog
 
 log = logging.getLogger(__name__)
 COLUMNS, ROWS = 80, 24
 MOST_SIDE = 1_000
 MOST_INPUT = 1024 * 1024
-"""Bytes typed that the program has not read yet."""
+"""Bytes of input that the program has not read yet."""
 BURST = 128 * 1024
-"""Bytes taken from the terminal at a time; then everybody else has a turn, and the program waits."""
+"""Bytes read from the terminal at a time; then other tasks get their turn, and the program waits."""
 PAUSE = 0.01
 GRACE = 0.5
 _ATTACH = 'exec "$@" 0<>"$0" 1>&0 2>&0'
-"""A leader of a session that opens a terminal gets it as its own; no code runs between fork and exec for that."""
+"""A session leader that opens a terminal gets it as its controlling terminal, without code between fork and exec."""
 _INTERRUPT = b"\x03"
 
 Record = Callable[[Durable], object]
@@ -64,9 +64,9 @@ class TerminalWorker:
         engine_session: str = "",
         granted: Mapping[str, str] | None = None,
     ) -> None:
-        """`environment` is passed on without its secrets; `granted` as it is. Without a `command` it is a shell.
+        """`environment` is passed on without its secrets, `granted` unchanged. Without a `command` it is a shell.
 
-        `engine_session` is the talk that the command goes on with, if it does with one.
+        `engine_session` is the conversation that the command resumes, if any.
         """
         self.id = id
         self.epoch = epoch
@@ -79,11 +79,11 @@ class TerminalWorker:
         self._cwd = cwd
         self._command = tuple(command)
         self._inherited = environment.get(MARK, "")
-        self._environment = without_secrets(environment) | (dict(granted) if granted else {})
+        self._environment = remove_secrets(environment) | (dict(granted) if granted else {})
         self._master = self._slave = -1
-        self._typed = bytearray()
-        self._sieve = EscapeFilter()
-        self._family: ProcessTree | None = None
+        self._pending = bytearray()
+        self._filter = EscapeFilter()
+        self._tree: ProcessTree | None = None
         self._popen: subprocess.Popen[bytes] | None = None
         self._ended: asyncio.Future[int] | None = None
         self._ending: asyncio.Task[None] | None = None
@@ -94,10 +94,10 @@ class TerminalWorker:
     # ------------------------------------------------------------ as a worker
 
     async def start(self) -> None:
-        """Come up, the first time or again: then it is another terminal with the next epoch.
+        """Start the terminal; a restart is another terminal with the next epoch.
 
         Raises:
-            WorkerError: it cannot.
+            WorkerError: it cannot be started.
         """
         if self.alive():
             raise WorkerError("This terminal is already open.")
@@ -106,22 +106,22 @@ class TerminalWorker:
         self._started = True
         self.scrollback.renew(self.epoch)
         try:
-            command = found_command(self._command, self._cwd, self._environment)
+            command = resolve_command(self._command, self._cwd, self._environment)
             self._spawn(command)
         except (OSError, WorkerError) as error:
             self._close()
             text = f"The terminal could not be started: {error.strerror}." if isinstance(error, OSError) else str(error)
             self._note(WorkerExited(self.id, "terminal", self.epoch, why="not_started", error=text))
             raise WorkerError(text) from None
-        moment, talk = born(self.pid), self.engine_session
-        self._note(WorkerStarted(self.id, "terminal", self.epoch, self.pid, moment, talk, command))
+        moment, conversation = start_moment(self.pid), self.engine_session
+        self._note(WorkerStarted(self.id, "terminal", self.epoch, self.pid, moment, conversation, command))
 
     async def stop(self, why: Literal["stopped", "asleep", "killed"] = "stopped") -> None:
         if self._ended is None:
             return
         if not self._ended.done():
             self._why = why
-            await self._end_family()
+            await self._end_tree()
         if self._ending is not None:
             await asyncio.shield(self._ending)
 
@@ -130,27 +130,27 @@ class TerminalWorker:
 
     # ------------------------------------------------------------ as a terminal
 
-    def follow(self, epoch: int | None = None, offset: int = 0) -> ScrollbackFollower:
-        return self.scrollback.follow(epoch, offset)
+    def subscribe(self, epoch: int | None = None, offset: int = 0) -> ScrollbackSubscriber:
+        return self.scrollback.subscribe(epoch, offset)
 
     def write(self, data: bytes) -> None:
-        """Type. What the program does not read yet waits; an interrupt throws that away, as a terminal does.
+        """Write input. Unread input is queued; an interrupt discards it, as a terminal does.
 
         Raises:
-            ApiError: wrong_state where it has ended, too_many where too much waits.
+            ApiError: wrong_state if it has ended, too_many if too much is queued.
         """
         if not self.alive():
-            raise ApiError("wrong_state", "The terminal has ended. Start it again to go on.")
-        if self._typed and data == _INTERRUPT and self._interrupt():
+            raise ApiError("wrong_state", "The terminal has ended. Start it again to continue.")
+        if self._pending and data == _INTERRUPT and self._interrupt():
             return
-        if len(self._typed) + len(data) > MOST_INPUT:
-            raise ApiError("too_many", "The program does not read what is typed; nothing more is taken for now.")
-        self._typed += data
+        if len(self._pending) + len(data) > MOST_INPUT:
+            raise ApiError("too_many", "The program does not read its input; nothing more is accepted for now.")
+        self._pending += data
         self._send()
 
     def _interrupt(self) -> bool:
-        """Behind what nobody reads an interrupt would never arrive: drop that, and tell the program itself."""
-        self._typed.clear()
+        """Drop unread input, behind which an interrupt would never arrive, and signal the program directly."""
+        self._pending.clear()
         with suppress(OSError, termios.error):
             termios.tcflush(self._slave, termios.TCIFLUSH)
             if termios.tcgetattr(self._slave)[3] & termios.ISIG:
@@ -169,7 +169,7 @@ class TerminalWorker:
             _set_size(self._master, columns, rows)
 
     def redraw(self) -> None:
-        """Ask a full-screen program to draw anew, for a client that missed something."""
+        """Make a full-screen program redraw, for a client that missed output."""
         if self._master >= 0:
             with suppress(OSError):
                 os.killpg(os.tcgetpgrp(self._master), signal.SIGWINCH)
@@ -179,7 +179,7 @@ class TerminalWorker:
     def _spawn(self, command: tuple[str, ...]) -> None:
         loop = asyncio.get_running_loop()
         become_reaper()
-        guard(self._inherited)
+        start_watchdog(self._inherited)
         self._master, self._slave = pty.openpty()
         os.set_blocking(self._master, False)
         _set_size(self._master, *self.size)
@@ -192,7 +192,7 @@ class TerminalWorker:
         }
         for misleading in ("COLUMNS", "LINES", "TERMCAP", "TMUX", "STY"):
             environment.pop(misleading, None)
-        with worn(mark):
+        with tag_children(mark):
             self._popen = subprocess.Popen(
                 ["/bin/sh", "-c", _ATTACH, name, *command],
                 cwd=self._cwd,
@@ -203,28 +203,28 @@ class TerminalWorker:
                 start_new_session=True,
             )
         self.pid = self._popen.pid
-        self._family = ProcessTree(self.pid, mark, frozenset({name}))
-        self._sieve, self._why = EscapeFilter(), "exit"
-        self._typed.clear()
+        self._tree = ProcessTree(self.pid, mark, frozenset({name}))
+        self._filter, self._why = EscapeFilter(), "exit"
+        self._pending.clear()
         self._ended, self._ending = loop.create_future(), None
         loop.add_reader(self._master, self._read)
         watch_exit(self.pid, self._exited, self._popen.wait)
 
     def _read(self) -> None:
-        """Take what is there, but not more than a burst: a program that floods is made to wait."""
+        """Read available output, but not more than a burst: a program that floods has to wait."""
         taken = 0
         pieces: list[bytes] = []
         while taken < BURST:
             try:
                 data = os.read(self._master, BURST)
-            except OSError:  # nothing more now, or nobody has the terminal open any longer
+            except OSError:  # no more output for now, or the terminal is closed
                 break
             if not data:
                 break
             pieces.append(data)
             taken += len(data)
         if pieces:
-            self._say(b"".join(pieces))
+            self._show(b"".join(pieces))
         if taken >= BURST:
             loop = asyncio.get_running_loop()
             loop.remove_reader(self._master)
@@ -235,50 +235,50 @@ class TerminalWorker:
         if self._master >= 0:
             asyncio.get_running_loop().add_reader(self._master, self._read)
 
-    def _say(self, data: bytes) -> None:
-        shown = self._sieve.feed(data)
+    def _show(self, data: bytes) -> None:
+        shown = self._filter.feed(data)
         if shown:
             self.scrollback.add(shown)
 
     def _send(self) -> None:
         loop = asyncio.get_running_loop()
         try:
-            while self._typed:
-                written = os.write(self._master, self._typed[:4096])
-                del self._typed[:written]
+            while self._pending:
+                written = os.write(self._master, self._pending[:4096])
+                del self._pending[:written]
         except BlockingIOError:
             loop.add_writer(self._master, self._send)
             return
         except OSError:
-            self._typed.clear()
+            self._pending.clear()
         loop.remove_writer(self._master)
 
-    async def _end_family(self) -> None:
-        """Hang up on all that came from it, then kill what stays (FM-29)."""
-        assert self._family is not None
-        family, loop = self._family, asyncio.get_running_loop()
+    async def _end_tree(self) -> None:
+        """Hang up on the whole process tree, then kill what remains."""
+        assert self._tree is not None
+        tree, loop = self._tree, asyncio.get_running_loop()
         try:
             if self._why != "killed":
-                family.signal(signal.SIGHUP)
-                family.signal(signal.SIGCONT)
-                await self._until_gone(family, loop.time() + GRACE)
+                tree.signal(signal.SIGHUP)
+                tree.signal(signal.SIGCONT)
+                await self._until_gone(tree, loop.time() + GRACE)
         finally:
-            family.kill()
-        await self._until_gone(family, loop.time() + 2.0, kill=True)
+            tree.kill()
+        await self._until_gone(tree, loop.time() + 2.0, kill=True)
 
-    async def _until_gone(self, family: ProcessTree, deadline: float, *, kill: bool = False) -> None:
+    async def _until_gone(self, tree: ProcessTree, deadline: float, *, kill: bool = False) -> None:
         loop = asyncio.get_running_loop()
         pause = 0.002
         while loop.time() < deadline:
-            if (self._ended is None or self._ended.done()) and not family.members():
+            if (self._ended is None or self._ended.done()) and not tree.members():
                 return
             await asyncio.sleep(pause)
             pause = min(pause * 2, 0.05)
             if kill:
-                family.kill(1)
+                tree.kill(1)
 
     def _exited(self) -> None:
-        """The shell is gone; what it left goes with it, for its terminal does."""
+        """The shell has ended: end its remaining processes, because the terminal closes."""
         assert self._popen is not None
         assert self._ended is not None
         code = self._popen.poll()
@@ -287,9 +287,9 @@ class TerminalWorker:
         self._ending = asyncio.get_running_loop().create_task(self._finish(0 if code is None else code))
 
     async def _finish(self, code: int) -> None:
-        assert self._family is not None
-        self._family.kill()
-        await self._until_gone(self._family, asyncio.get_running_loop().time() + 2.0, kill=True)
+        assert self._tree is not None
+        self._tree.kill()
+        await self._until_gone(self._tree, asyncio.get_running_loop().time() + 2.0, kill=True)
         self._drain()
         self._close()
         name = signal.Signals(-code).name if code < 0 else ""
@@ -298,7 +298,7 @@ class TerminalWorker:
         self._note(WorkerExited(self.id, "terminal", self.epoch, number, name, why=self._why))
 
     def _drain(self) -> None:
-        """What was said last and is still in the terminal's buffer."""
+        """Read the last output from the terminal's buffer."""
         while True:
             try:
                 data = os.read(self._master, BURST)
@@ -306,7 +306,7 @@ class TerminalWorker:
                 return
             if not data:
                 return
-            self._say(data)
+            self._show(data)
 
     def _close(self) -> None:
         if self._timer is not None:
@@ -316,8 +316,8 @@ class TerminalWorker:
             loop = asyncio.get_running_loop()
             loop.remove_reader(self._master)
             loop.remove_writer(self._master)
-            if self._family is not None:
-                self._family.close_pipes()  # the next terminal gets the name of this one
+            if self._tree is not None:
+                self._tree.close_pipes()  # the next terminal may get the same name
             os.close(self._master)
             os.close(self._slave)
             self._master = self._slave = -1
@@ -325,7 +325,7 @@ class TerminalWorker:
     def _note(self, event: WorkerStarted | WorkerExited) -> None:
         try:
             self._record(event)
-        except LogError as error:  # a terminal can be used, and must end, though nothing can be stored
+        except LogError as error:  # a terminal must work and end even if nothing can be stored
             log.warning("terminal %s of session %s: %s", self.id, self.session_id, error)
 
 

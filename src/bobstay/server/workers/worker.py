@@ -1,4 +1,4 @@
-"""What lives in a session, seen from outside: all kinds of workers have this face."""
+"""Worker protocols: the interface of everything that runs in a session."""
 
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -8,51 +8,51 @@ Kind: TypeAlias = Literal["native", "process", "terminal", "git_diff"]
 
 
 class WorkerError(Exception):
-    """A worker cannot do what it should. The text is for a person: what happened, and what to do."""
+    """A worker failed. The message is for a person: what happened, and what to do."""
 
 
 class Worker(Protocol):
-    """Anything that lives in a session. It records what it does in the session's log and nowhere else."""
+    """Something that runs in a session. It records its actions in the session's log and nowhere else."""
 
     id: str
     kind: Kind
     epoch: int
 
     async def start(self) -> None:
-        """Come up; `WorkerStarted` is in the log when this returns.
+        """Start; `WorkerStarted` is in the log when this returns.
 
         Raises:
-            WorkerError: it cannot.
+            WorkerError: it cannot be started.
         """
         ...
 
     async def stop(self, why: Literal["stopped", "asleep", "killed"] = "stopped") -> None:
-        """End it and all it started; `WorkerExited` is in the log when this returns. Twice does nothing."""
+        """End it and all it started; `WorkerExited` is in the log when this returns. Idempotent."""
         ...
 
     def alive(self) -> bool:
-        """Whether it is up. A worker that cannot be asked counts as alive (FM-32)."""
+        """Whether it runs. A worker whose state cannot be determined counts as alive."""
         ...
 
 
 class AgentWorker(Worker, Protocol):
-    """A worker that talks with a model: `native` or `process`."""
+    """A worker that runs an agent: `native` or `process`."""
 
     async def stop(self, why: Literal["stopped", "asleep", "killed"] = "stopped", reason: str = "") -> None:
-        """As above; `reason` is what a person reads of work that this cut off without being asked to."""
+        """As above; `reason` is shown to people if running work is cut off without their request."""
         ...
 
     @property
     def busy(self) -> bool:
-        """In a turn."""
+        """Whether a turn runs."""
         ...
 
     def nudge(self) -> None:
-        """There is something new in the session's queue; take it up when free, or at once where it is to steer."""
+        """The session's queue has changed: process it when idle, or at once for inputs that steer."""
         ...
 
     async def interrupt(self, *, force: bool = False) -> None:
-        """End the running turn. `force` does not wait for anybody's good will."""
+        """End the running turn. `force` kills the engine."""
         ...
 
     async def set_mode(self, mode: str) -> None: ...
@@ -61,33 +61,33 @@ class AgentWorker(Worker, Protocol):
 
 
 @runtime_checkable
-class Patient(Protocol):
-    """A worker whose open questions outlive the server."""
+class Suspendable(Protocol):
+    """A worker whose open interactions outlive the server."""
 
-    async def leave(self) -> bool:
-        """End without a word if somebody is asked; whether it did."""
+    async def suspend(self) -> bool:
+        """End without recording it if an interaction is open; returns whether it did."""
         ...
 
 
 @runtime_checkable
 class Renewable(Protocol):
-    """A worker that was started with something that can change under it."""
+    """A worker that was started with settings that may change while it runs."""
 
     async def is_outdated(self) -> bool:
-        """Whether it would be started differently now; between two turns it is then started anew."""
+        """Whether it would be started differently now; it is then restarted between two turns."""
         ...
 
 
 @runtime_checkable
-class Expecting(Protocol):
-    """A worker that may run commands in the background whose end begins a turn."""
+class AwaitsNotice(Protocol):
+    """A worker that may run background commands whose end starts a turn."""
 
     @property
     def expects_notice(self) -> bool:
-        """Such a command runs, so the worker must stay up."""
+        """Whether such a command runs, so that the worker must stay up."""
         ...
 
 
 def refuse(what: str) -> Any:
-    """S004-8: some workers have no screen, others no prompt."""
+    """Refuse an operation: some workers have no screen, others no prompt."""
     raise ApiError("not_supported", f"This kind of worker has no {what}.")

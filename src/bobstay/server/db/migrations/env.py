@@ -1,4 +1,4 @@
-"""What alembic runs around each migration: the connection is given, never made here."""
+"""Alembic environment: runs the migrations on a connection that the caller provides."""
 
 from alembic import context
 

@@ -1,4 +1,4 @@
-"""What an engine asks of a person while it runs: permission, a question, a plan. Each waits in the inbox."""
+"""Interactions of an external engine: approval requests, questions and plans, each answered through the inbox."""
 
 import asyncio
 import re
@@ -24,31 +24,31 @@ PRE_TOOL = "bobstay_pre_tool"
 HOOKS: dict[str, Any] = {
     "PreToolUse": [{"matcher": "AskUserQuestion|ExitPlanMode", "hookCallbackIds": [PRE_TOOL], "timeout": 86_400}]
 }
-"""For engines that would answer their own questions: they ask us first (S004-21)."""
+"""For engines that would answer their own questions: the hook asks the console first."""
 _PLAN = re.compile(r"^ExitPlanMode$")
 DECLINED = "The user declined this. Do not try it in another way; ask what to do instead."
 
 Kind: TypeAlias = Literal["permission", "question", "plan"]
 Store: TypeAlias = Callable[[Durable, str, str], None]
-"""Puts an event into the log, with the call and the name of the sub-agent it belongs to."""
+"""Stores an event, with the call and the name of the sub-agent it belongs to."""
 
 
 class ApprovalPorts(Struct, frozen=True):
-    """The worker, as far as asking needs it."""
+    """Ports to the worker."""
 
     session_id: str
     inbox: Inbox
-    mask: Redactor
+    redactor: Redactor
     store: Store
     send: Callable[[dict[str, Any]], object]
     agent: Callable[[str], tuple[str, str]]
     """The name of a sub-agent, and the call that started it, by its id."""
     idle: Callable[[bool], None]
-    """Told when the engine begins to wait for people, and when it no longer does."""
+    """Called when the engine starts waiting for people, and when it stops."""
     broken: Callable[[LogError], None]
-    """Told when an answer cannot be stored: then it was not given."""
+    """Called when an answer cannot be stored: it then does not count."""
     reading: ReadOnlyPolicy
-    """What the session's workflow forbids, whoever would allow it."""
+    """Restrictions of the session's workflow, which no person can lift."""
 
 
 class _Open(Struct):
@@ -57,83 +57,85 @@ class _Open(Struct):
 
 
 class ApprovalRequests:
-    def __init__(self, post: ApprovalPorts) -> None:
-        self._post = post
+    def __init__(self, ports: ApprovalPorts) -> None:
+        self._ports = ports
         self._open: dict[str, _Open] = {}
         self._waiting = 0
 
-    def take(self, frame: dict[str, Any]) -> None:
-        """Take up a request of the engine. What is none of ours is answered with an error, never with silence."""
+    def handle(self, frame: dict[str, Any]) -> None:
+        """Handle a control request of the engine. An unknown one is answered with an error."""
         id, request = text(frame, "request_id"), record(frame, "request")
         subtype = text(request, "subtype")
         if subtype == "can_use_tool":
-            opened = _of_permission(request)
-            if not self._decided(id, opened.call):
+            opened = _from_permission_request(request)
+            if not self._decide_by_workflow(id, opened.call):
                 self._ask(id, opened, text(request, "agent_id"), by_hook=False)
         elif subtype == "hook_callback":
-            self._hooked(id, request)
+            self._handle_hook(id, request)
         else:
-            self._post.send(failure(id, f"Unsupported control request subtype: {subtype}", "unsupported_request"))
+            self._ports.send(failure(id, f"Unsupported control request subtype: {subtype}", "unsupported_request"))
 
     def withdraw(self, frame: dict[str, Any]) -> None:
-        """The engine does not want to know any more."""
+        """The engine cancels its request."""
         self._cancel(text(frame, "request_id"), "engine")
 
     def cancel_all(self, by: str) -> None:
         for id in tuple(self._open):
             self._cancel(id, by)
 
-    def _decided(self, id: str, call: ToolCall) -> bool:
-        """Answer at once what the workflow of the session decides. False if a person must."""
-        decided = self._post.reading.decision(call)
-        if decided is None or decided.verdict is Effect.ASK:
+    def _decide_by_workflow(self, id: str, call: ToolCall) -> bool:
+        """Answer at once if the session's workflow decides. False if a person must."""
+        decided = self._ports.reading.decision(call)
+        if decided is None or decided.effect is Effect.ASK:
             return False
-        answer = Answer(decided.verdict is Effect.ALLOW, refusal(decided))
-        self._post.send(success(id, permission_response(answer, call.input)))
+        answer = Answer(decided.effect is Effect.ALLOW, refusal(decided))
+        self._ports.send(success(id, permission_response(answer, call.input)))
         return True
 
-    def _hooked(self, id: str, request: dict[str, Any]) -> None:
+    def _handle_hook(self, id: str, request: dict[str, Any]) -> None:
         call = record(request, "input")
         if text(request, "callback_id") != PRE_TOOL or text(call, "hook_event_name") != "PreToolUse":
-            self._post.send(success(id, {}))
+            self._ports.send(success(id, {}))
             return
-        self._ask(id, _of_hook(call), text(call, "agent_id"), by_hook=True)
+        self._ask(id, _from_hook(call), text(call, "agent_id"), by_hook=True)
 
     def _ask(self, id: str, opened: InteractionOpened, agent_id: str, *, by_hook: bool) -> None:
-        name, parent = self._post.agent(agent_id) if agent_id else ("", "")
-        shown = self._post.mask.value(opened)
+        name, parent = self._ports.agent(agent_id) if agent_id else ("", "")
+        shown = self._ports.redactor.redact_value(opened)
         entry = self._open[id] = _Open(shown)
-        self._post.store(shown, parent, name)
-        work = self._settle(id, opened, shown, by_hook=by_hook)
-        entry.task = asyncio.create_task(work, name=f"asks {self._post.session_id}")
+        self._ports.store(shown, parent, name)
+        work = self._await_answer(id, opened, shown, by_hook=by_hook)
+        entry.task = asyncio.create_task(work, name=f"asks {self._ports.session_id}")
 
-    async def _settle(self, id: str, opened: InteractionOpened, shown: InteractionOpened, *, by_hook: bool) -> None:
+    async def _await_answer(
+        self, id: str, opened: InteractionOpened, shown: InteractionOpened, *, by_hook: bool
+    ) -> None:
         try:
             await self._wait(id, opened, shown, by_hook=by_hook)
         except LogError as error:
-            self._post.broken(error)
+            self._ports.broken(error)
 
     async def _wait(self, id: str, opened: InteractionOpened, shown: InteractionOpened, *, by_hook: bool) -> None:
-        self._waits(1)
+        self._count_waiting(1)
         try:
-            answer = await self._post.inbox.wait(self._post.session_id, shown)
+            answer = await self._ports.inbox.wait(self._ports.session_id, shown)
         except asyncio.CancelledError:
             self._close(id, InteractionClosed(shown.id, "cancelled", by="withdrawn"))
             raise
         finally:
-            self._waits(-1)
+            self._count_waiting(-1)
         outcome: Literal["allowed", "denied"] = "allowed" if answer.allow else "denied"
         if not self._close(id, InteractionClosed(shown.id, outcome, answer.message, answer.by, answer.input)):
             return
-        whole = restored(opened.call.input, shown.call.input, answer.input)
-        answer = self._post.reading.answer(opened.call, answer, whole)
+        whole = restore_redacted(opened.call.input, shown.call.input, answer.input)
+        answer = self._ports.reading.answer(opened.call, answer, whole)
         response = hook_response(opened, answer, whole) if by_hook else permission_response(answer, whole)
-        self._post.send(success(id, response))
+        self._ports.send(success(id, response))
 
-    def _waits(self, change: int) -> None:
+    def _count_waiting(self, change: int) -> None:
         before, self._waiting = self._waiting, self._waiting + change
         if bool(before) != bool(self._waiting):
-            self._post.idle(bool(self._waiting))
+            self._ports.idle(bool(self._waiting))
 
     def _cancel(self, id: str, by: str) -> None:
         entry = self._open.get(id)
@@ -143,10 +145,10 @@ class ApprovalRequests:
                 entry.task.cancel()
 
     def _close(self, id: str, closed: InteractionClosed) -> bool:
-        """Record how it ended, once. False if it had ended before."""
+        """Record the outcome once. False if it was closed before."""
         if self._open.pop(id, None) is None:
             return False
-        self._post.store(closed, "", "")
+        self._ports.store(closed, "", "")
         return True
 
 
@@ -159,31 +161,31 @@ def permission_response(answer: Answer, input: dict[str, Any]) -> dict[str, Any]
 
 
 def hook_response(opened: InteractionOpened, answer: Answer, input: dict[str, Any]) -> dict[str, Any]:
-    """S004-22: a question is kept from running, and the reason for that is its answer."""
+    """The response of a hook: a question is blocked from running, with the answer as the reason."""
     if answer.allow and opened.kind != "question":
         return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}}
-    words = answered(input) if answer.allow else answer.message or DECLINED
-    output = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": words}
-    return {"decision": "block", "reason": words, "hookSpecificOutput": output}
+    reason = format_answers(input) if answer.allow else answer.message or DECLINED
+    output = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason}
+    return {"decision": "block", "reason": reason, "hookSpecificOutput": output}
 
 
-def answered(input: dict[str, Any]) -> str:
-    """A person's answers to questions, as text for the model (S004-24)."""
+def format_answers(input: dict[str, Any]) -> str:
+    """A person's answers to questions, as text for the model."""
     lines = []
-    for question, said in record(input, "answers").items():
-        words = ", ".join(map(str, said)) if isinstance(said, list | tuple) else str(said)
-        lines.append(f"{question}: {words}")
+    for question, given in record(input, "answers").items():
+        answer = ", ".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
+        lines.append(f"{question}: {answer}")
     return "The user answered:\n" + "\n".join(lines)
 
 
-def restored(real: dict[str, Any], shown: dict[str, Any], edited: dict[str, Any] | None) -> dict[str, Any]:
-    """What is to be run: as edited, but what was only masked and not touched is what it was."""
+def restore_redacted(real: dict[str, Any], shown: dict[str, Any], edited: dict[str, Any] | None) -> dict[str, Any]:
+    """The input to run: as edited, but fields that were redacted and not edited keep their original value."""
     if edited is None:
         return real
     return {name: real[name] if name in real and shown.get(name) == value else value for name, value in edited.items()}
 
 
-def _of_permission(request: dict[str, Any]) -> InteractionOpened:
+def _from_permission_request(request: dict[str, Any]) -> InteractionOpened:
     call = ToolCall(text(request, "tool_use_id") or new_id(), text(request, "tool_name"), record(request, "input"))
     suggestions = request.get("permission_suggestions")
     return InteractionOpened(
@@ -200,12 +202,12 @@ def _of_permission(request: dict[str, Any]) -> InteractionOpened:
 
 
 def _is_destructive(call: ToolCall) -> bool:
-    """Where its shell stands is not known here; that decides nothing about what a command destroys."""
+    """The shell's directory is not known here, but it does not matter for this."""
     command = call.input.get("command")
     return isinstance(command, str) and is_destructive(command, "/", "/")
 
 
-def _of_hook(call: dict[str, Any]) -> InteractionOpened:
+def _from_hook(call: dict[str, Any]) -> InteractionOpened:
     asked = ToolCall(text(call, "tool_use_id") or new_id(), text(call, "tool_name"), record(call, "tool_input"))
     return InteractionOpened(new_id(), _kind(asked, personal=True), asked)
 

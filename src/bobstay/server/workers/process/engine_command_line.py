@@ -1,4 +1,4 @@
-"""The command line of an external engine: flags from a session's configuration, and words that never become flags."""
+"""Builds the command line of an external engine from a session's configuration; values never become flags."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from bobstay.server.workflows import (
     STARTING,
     allowed_tools,
     denied_tools,
-    only_reads,
+    is_read_only,
     system_text,
 )
 
@@ -22,70 +22,70 @@ STREAM = ("--output-format", "stream-json", "--verbose", "--include-partial-mess
 LIVE = ("--input-format", "stream-json", "--replay-user-messages")
 ASKING = ("--permission-prompt-tool", "stdio")
 ASK_FIRST = json.dumps({"permissions": {"ask": ["Bash"]}})
-"""Settings by which every command comes to us first: an ask rule is stronger than whatever allows, of any source."""
+"""Settings that send every command to the console first: an ask rule is stronger than any allow rule."""
 MCP_PREFIX = "mcp-"
 MCP_SUFFIX = ".json"
 
 
 class EngineConversation(Struct, frozen=True):
-    """Which talk of the engine a process is to go on with."""
+    """The conversation of the engine that a process resumes or begins."""
 
     resume: str = ""
-    """Its id there; empty begins a new one."""
+    """The engine's id of it; empty begins a new one."""
     fork: bool = False
-    """Go on in a copy of it."""
+    """Continue in a copy of it."""
     at: str = ""
-    """The engine's entry after which that copy goes on."""
+    """The engine's entry after which the copy continues."""
     new: str = ""
-    """The id of a new one or of a copy, a UUID; the engine makes one up if empty."""
+    """The id of a new conversation or copy, a UUID; if empty, the engine chooses one."""
 
 
 class EngineLaunch(Struct, frozen=True):
-    """Everything a command line is made of."""
+    """The parameters of a command line."""
 
     config: SessionConfig
-    talk: EngineConversation = EngineConversation()
+    conversation: EngineConversation = EngineConversation()
     mode: str = ""
-    """Permission mode to begin in."""
+    """Permission mode to start in."""
     mcp_file: str = ""
     own: tuple[str, ...] = ()
-    """Flags that only this engine is given."""
+    """Flags for this engine only."""
 
 
 def live_arguments(launch: EngineLaunch) -> tuple[str, ...]:
-    """For a process that stays and takes prompts on its input (S003-2..4)."""
-    return ("-p", *STREAM, *LIVE, *ASKING, *_talk(launch), *_settings(launch))
+    """Arguments of a live process, which reads prompts from its input."""
+    return ("-p", *STREAM, *LIVE, *ASKING, *_conversation(launch), *_settings(launch))
 
 
 def one_shot_arguments(launch: EngineLaunch, query: str) -> tuple[str, ...]:
-    """For a process that answers one prompt and ends: all flags first, then the prompt behind `--` (S000-3..7)."""
+    """Arguments of a process for one prompt: all flags first, then the prompt after `--`."""
     form = launch.config.output_format
     output = STREAM if form == "stream-json" else ("--output-format", form)
-    return (*output, *_talk(launch), *_settings(launch), "--print", "--", query)
+    return (*output, *_conversation(launch), *_settings(launch), "--print", "--", query)
 
 
 def starting_mode(config: SessionConfig, mode: str, now: float) -> str:
-    """The permission mode to start in: bypassing ends when its time is over (FM-39)."""
+    """The permission mode to start in, without a bypass whose time is over."""
     wanted = mode or config.permission_mode
     return "default" if wanted == BYPASS and config.bypass_until <= now else wanted
 
 
 def flag(name: str, value: str) -> tuple[str, ...]:
-    """A flag with its value. A value that looks like a flag is joined to its name, so that it stays one (FM-48)."""
+    """A flag with its value. A value that looks like a flag is joined to the name, so that it stays a value."""
     return (f"{name}={value}",) if value.startswith("-") else (name, value)
 
 
-def _talk(launch: EngineLaunch) -> tuple[str, ...]:
-    talk = launch.talk
+def _conversation(launch: EngineLaunch) -> tuple[str, ...]:
+    conversation = launch.conversation
     found: tuple[str, ...] = ()
-    if talk.resume:
-        found = flag("--resume", talk.resume)
-        if talk.fork:
+    if conversation.resume:
+        found = flag("--resume", conversation.resume)
+        if conversation.fork:
             found += ("--fork-session",)
-            if talk.at:
-                found += flag("--resume-session-at", talk.at)
-    if talk.new:
-        found += flag("--session-id", talk.new)
+            if conversation.at:
+                found += flag("--resume-session-at", conversation.at)
+    if conversation.new:
+        found += flag("--session-id", conversation.new)
     return (*found, "--no-session-persistence") if launch.config.ephemeral else found
 
 
@@ -102,21 +102,21 @@ def _settings(launch: EngineLaunch) -> tuple[str, ...]:
         found += ("--max-budget-usd", f"{config.max_budget_usd:g}")
     if config.system_prompt:
         found += flag("--system-prompt", config.system_prompt)
-    if words := system_text(config):
-        found += flag("--append-system-prompt", words)
+    if appended := system_text(config):
+        found += flag("--append-system-prompt", appended)
     if allowed := allowed_tools(config):
         found += flag("--allowedTools", ",".join(allowed))
     if denied := denied_tools(config):
         found += flag("--disallowedTools", ",".join(denied))
     if launch.mcp_file:
         found += flag("--mcp-config", launch.mcp_file)
-    if only_reads(config):
+    if is_read_only(config):
         found += ("--tools", ",".join((*STARTING, *sorted(READING))), "--settings", ASK_FIRST)
     return (*found, *launch.own)
 
 
 def write_mcp_config(config: dict[str, Any], directory: str) -> str:
-    """Put a configuration of MCP servers, which may hold secrets, into a file only its owner can read (S000-7).
+    """Write a configuration of MCP servers, which may hold secrets, to a file that only its owner can read.
 
     Raises:
         OSError: it cannot be written.
@@ -131,7 +131,7 @@ def write_mcp_config(config: dict[str, Any], directory: str) -> str:
 
 
 def clear_mcp_configs(directory: str) -> int:
-    """Remove what processes of a server that crashed left behind. Returns how many there were."""
+    """Remove the configuration files of a crashed server. Returns their number."""
     try:
         names = os.listdir(directory)
     except OSError:

@@ -1,4 +1,4 @@
-"""What an external engine finds in its environment: everything but secrets, and of those what it works with."""
+"""Builds the environment of an external engine: without secrets, except for the keys it needs."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -8,9 +8,9 @@ from bobstay.server.sessions.orphan_sweep import MARKER
 from bobstay.system.process_tree import MARK
 
 NESTED = frozenset({"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_AGENT_SDK_VERSION"})
-"""Said to engines by whoever drives them; if we were driven ourselves, that is not meant for ours."""
+"""Variables that a host sets for its engine; if this server runs inside one, they are not meant for its engines."""
 OWN_KEYS: dict[str, tuple[str, ...]] = {"claude": ("ANTHROPIC_",)}
-"""Commands that need the keys of some makers only."""
+"""Commands that need the keys of certain providers only."""
 
 
 def engine_environment(
@@ -22,7 +22,7 @@ def engine_environment(
     *,
     pass_keys: bool,
 ) -> dict[str, str]:
-    """The environment of a process. `pass_keys` false leaves an engine to its own log-in (S003-6)."""
+    """The environment of a process. Without `pass_keys` an engine uses its own login."""
     found = {name: value for name, value in environment.children.items() if name not in NESTED}
     if pass_keys:
         beginnings = OWN_KEYS.get(os.path.basename(command[0]), ("",))

@@ -1,4 +1,4 @@
-"""What an engine says is around it when it begins: commands, servers, skills. Kept short, and only where it is new."""
+"""Inventory in an engine's `init` frame: commands, servers and skills, shortened and stored only if it changed."""
 
 from typing import Any
 
@@ -9,34 +9,34 @@ MOST = 500
 """Entries of one list that are kept."""
 LONGEST = 300
 """Characters of one text."""
-NAMED = ("tools", "slash_commands", "skills", "agents")
-"""Lists of names; some engines say objects with a `name`."""
-WORDS = ("model", "cwd", "claude_code_version", "output_style", "apiKeySource")
+NAME_LISTS = ("tools", "slash_commands", "skills", "agents")
+"""Lists of names; some engines send objects with a `name`."""
+TEXT_FIELDS = ("model", "cwd", "claude_code_version", "output_style", "apiKeySource")
 
 
 class EngineSurface:
-    """One engine process. `told` gives what is worth storing of its `init`, which comes before each turn."""
+    """The inventory of one engine process, which sends an `init` frame before each turn."""
 
     def __init__(self) -> None:
         self._commands: list[dict[str, str]] = []
         self._last: dict[str, Any] = {}
 
-    def described(self, frame: dict[str, Any]) -> None:
-        """Take note of an answer to `initialize`, which knows more about commands than their names."""
+    def learn_commands(self, frame: dict[str, Any]) -> None:
+        """Store the commands in a response to `initialize`, which has more than their names."""
         inner = frame.get("response")
         answer = inner.get("response") if isinstance(inner, dict) else None
         if isinstance(answer, dict) and isinstance(answer.get("commands"), list):
-            self._commands = _described(answer["commands"])
+            self._commands = _describe_commands(answer["commands"])
 
-    def told(self, frame: dict[str, Any]) -> tuple[Raw, ...]:
-        """The frame with what is needed of it; nothing if it says nothing, or nothing new."""
-        lists = {name: found for name in NAMED if (found := _names(frame.get(name)))}
+    def new_inventory(self, frame: dict[str, Any]) -> tuple[Raw, ...]:
+        """The relevant fields of an `init` frame; nothing if there are none, or none that changed."""
+        lists = {name: found for name in NAME_LISTS if (found := _names(frame.get(name)))}
         if servers := _servers(frame.get("mcp_servers")):
             lists["mcp_servers"] = servers
         if not lists:
             return ()
-        words = {name: text(frame, name)[:LONGEST] for name in WORDS if text(frame, name)}
-        kept = {"type": "system", "subtype": "init", **words, **lists}
+        texts = {name: text(frame, name)[:LONGEST] for name in TEXT_FIELDS if text(frame, name)}
+        kept = {"type": "system", "subtype": "init", **texts, **lists}
         if self._commands:
             kept["commands"] = self._commands
         if kept == self._last:
@@ -63,7 +63,7 @@ def _servers(given: Any) -> list[Any]:
     ]
 
 
-def _described(given: list[Any]) -> list[dict[str, str]]:
+def _describe_commands(given: list[Any]) -> list[dict[str, str]]:
     entries = [entry for entry in given[:MOST] if isinstance(entry, dict) and text(entry, "name")]
     return [
         {name: text(entry, name)[:LONGEST] for name in ("name", "description", "argumentHint")} for entry in entries

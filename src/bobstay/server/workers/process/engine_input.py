@@ -1,4 +1,4 @@
-"""What is said to an engine: prompts, requests about itself, answers to what it asks."""
+"""Input of an engine process: prompts, control requests, and responses to its own requests."""
 
 import asyncio
 from typing import Any
@@ -13,11 +13,11 @@ from bobstay.sessions.log_codec import to_json
 from bobstay.wire.control_channel import ControlChannel, ControlError
 
 ANSWER_TIME = 10.0
-"""Seconds an engine may take to answer a request about itself."""
+"""Seconds an engine may take to answer a control request."""
 
 
 class EngineInput:
-    """`engine` is the process that listens now, if one does."""
+    """`engine` is the current process, if any."""
 
     def __init__(self) -> None:
         self.engine: EngineProcess | None = None
@@ -28,7 +28,7 @@ class EngineInput:
         return self.engine is not None and not self.engine.ended.done()
 
     def send(self, frame: dict[str, Any]) -> None:
-        """What cannot be sent any more is followed by the end of the process, which tells it all."""
+        """Send a frame. If it cannot be sent, the process is ending, which is reported separately."""
         if self.engine is not None:
             self.engine.write(to_json(frame) + b"\n")
 
@@ -39,17 +39,17 @@ class EngineInput:
         self._request({"subtype": "interrupt"})
 
     def prompt(self, queued: InputQueued) -> str:
-        """Send a person's words; returns the id by which the engine will speak of them."""
+        """Send a prompt; returns the id by which the engine will refer to it."""
         uuid = queued.id if is_uuid(queued.id) else new_id()
         message = {"role": "user", "content": [block_json(block) for block in queued.blocks]}
         self.send({"type": "user", "message": message, "parent_tool_use_id": None, "session_id": "", "uuid": uuid})
         return uuid
 
-    async def tell(self, subtype: str, **fields: str) -> None:
-        """Have the engine change something about itself, and wait until it has.
+    async def request_change(self, subtype: str, **fields: str) -> None:
+        """Request a change of the engine's state, and wait until it is confirmed.
 
         Raises:
-            ApiError: it will not, or does not answer.
+            ApiError: the engine refuses, or does not answer.
         """
         try:
             async with asyncio.timeout(ANSWER_TIME):
@@ -59,15 +59,15 @@ class EngineInput:
         except TimeoutError:
             raise ApiError("unavailable", "The engine did not answer. Try again, or stop the session.") from None
 
-    def answered(self, frame: dict[str, Any]) -> None:
-        self._channel.answered(frame)
+    def resolve(self, frame: dict[str, Any]) -> None:
+        self._channel.resolve(frame)
 
     def close(self) -> None:
-        """The process is gone: whoever waits for its answer is told so."""
+        """The process has ended: fail all pending requests."""
         self.engine = None
         self._channel.close()
         self._channel = ControlChannel(self.send)
 
     def _request(self, body: dict[str, Any]) -> None:
-        """Ask without waiting: what follows says enough."""
+        """Send a request without waiting for the response."""
         self.send({"type": "control_request", "request_id": new_id(), "request": body})

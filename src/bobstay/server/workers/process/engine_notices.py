@@ -1,4 +1,4 @@
-"""What an engine says about itself between the words of the model: retries, hooks, changes of model or mode."""
+"""Converts `system` frames of an engine to events: retries, hooks, changes of model or mode."""
 
 from typing import Any
 
@@ -17,15 +17,15 @@ NOISE = frozenset(
         "hook_started",
     }
 )
-"""Known, and told better by other frames: not worth a row."""
+"""Known subtypes that other frames report better: they get no row."""
 
 
-MOST_OF_A_HOOK = 4_000
-"""Characters kept of what a hook said that went wrong; what one says that went well is for the engine."""
+MOST_HOOK_OUTPUT = 4_000
+"""Characters kept of the output of a failed hook; the output of a successful one is for the engine."""
 
 
 def notice(frame: dict[str, Any], model: str) -> Durable | Live | None:
-    """The event for a `system` frame; `Raw` for one we have no word for, None for noise."""
+    """The event for a `system` frame; `Raw` for an unknown one, None for noise."""
     subtype = text(frame, "subtype")
     if subtype in NOISE:
         return None
@@ -46,21 +46,21 @@ def notice(frame: dict[str, Any], model: str) -> Durable | Live | None:
             return Noted(text(frame, "message") or "A call was refused by a rule.", "warning")
         case "hook_response":
             outcome = text(frame, "outcome")
-            words = "" if outcome == "success" else text(frame, "output") or text(frame, "stderr")
-            return HookRan(text(frame, "hook_name"), text(frame, "hook_event"), outcome, words[:MOST_OF_A_HOOK])
+            output = "" if outcome == "success" else text(frame, "output") or text(frame, "stderr")
+            return HookRan(text(frame, "hook_name"), text(frame, "hook_event"), outcome, output[:MOST_HOOK_OUTPUT])
         case "compact_boundary":
-            return Noted("The engine made the talk shorter: what came before is now a summary to the model.")
+            return Noted("The engine compacted the conversation: the model now sees a summary of what came before.")
         case "task_notification":
             return _task(frame)
         case "informational" | "notification":
-            words = text(frame, "content") or text(frame, "text")
-            return Noted(words, "warning" if frame.get("level") in ("warning", "error") else "info")
+            message = text(frame, "content") or text(frame, "text")
+            return Noted(message, "warning" if frame.get("level") in ("warning", "error") else "info")
         case _:
             return Raw(frame)
 
 
-def trouble(frame: dict[str, Any]) -> Noted:
-    """A frame that is an error by itself."""
+def error_notice(frame: dict[str, Any]) -> Noted:
+    """The notice for an `error` frame."""
     error = frame.get("error")
     inner = text(error, "message") if isinstance(error, dict) else ""
     return Noted(inner or text(frame, "error") or text(frame, "message") or "The engine reported an error.", "error")
@@ -78,15 +78,15 @@ def _status(frame: dict[str, Any], model: str) -> Durable | Live | None:
         case "requesting":
             return Requesting(model)
         case "compacting":
-            return Noted("The engine makes the talk shorter.")
+            return Noted("The engine compacts the conversation.")
         case _:
             return None
 
 
 def _task(frame: dict[str, Any]) -> Durable | None:
-    """The end of work in the background. Work a call waited for is told by the result of that call."""
+    """The end of background work. Work that a call waited for is reported by the result of that call."""
     status = text(frame, "status")
     if status == "completed" and not text(frame, "output_file"):
         return None
-    words = text(frame, "summary") or text(frame, "task_id")
-    return Noted(f"Background work {status or 'ended'}: {words}", "info" if status == "completed" else "warning")
+    summary = text(frame, "summary") or text(frame, "task_id")
+    return Noted(f"Background work {status or 'ended'}: {summary}", "info" if status == "completed" else "warning")

@@ -1,4 +1,4 @@
-"""One process of an external engine: what is written to it, what comes from it, and how it is made to end."""
+"""One process of an external engine: its input, its output and its termination."""
 
 import asyncio
 import os
@@ -11,17 +11,17 @@ from msgspec import Struct
 
 from bobstay.server.workers.worker import WorkerError
 from bobstay.system.child_process import Child, find_program
-from bobstay.system.watchdog import guard
+from bobstay.system.watchdog import start_watchdog
 
 SPAWN_ERRORS = (OSError, ValueError)
-"""A program that does not start; a NUL byte or half a character among its arguments."""
+"""The program does not start, or an argument has a NUL byte or a lone surrogate."""
 
 PIECE = 16 * 1024
-"""Bytes of its output that are worked off before everybody else has a turn: some tens of events."""
+"""Bytes of output that are processed before other tasks get their turn: some tens of events."""
 
 
 class ShutdownTimeouts(Struct, frozen=True):
-    """Seconds a process is given after each step of being asked to end."""
+    """Seconds to wait after each step of ending a process."""
 
     word: float = 3.0
     """A request in its own protocol, or the end of its input."""
@@ -40,12 +40,12 @@ class EngineProcess:
         receive: Callable[[int, bytes], None],
         live: bool,
     ) -> None:
-        """Start it, in a session of its own, to end with us.
+        """Start the process in a session of its own; it ends with the server.
 
         Raises:
-            WorkerError: it does not start; the text says why and what to do.
+            WorkerError: it does not start; the message says why and what to do.
         """
-        guard()
+        start_watchdog()
         self._writer: asyncio.WriteTransport | None = None
         self._to: int | None = None
         stdin: int = subprocess.DEVNULL
@@ -64,7 +64,7 @@ class EngineProcess:
         except SPAWN_ERRORS as error:
             if self._to is not None:
                 os.close(self._to)
-            raise WorkerError(why_not(error, command[0], cwd)) from error
+            raise WorkerError(spawn_error_message(error, command[0], cwd)) from error
         finally:
             if live:
                 os.close(stdin)
@@ -72,7 +72,7 @@ class EngineProcess:
         self.ended = self.child.ended
 
     async def open_input(self) -> None:
-        """Raises nothing: a process that is gone already has an input nobody reads."""
+        """Raises nothing: if the process has ended already, its input is ignored."""
         if self._to is not None:
             file = os.fdopen(self._to, "wb", buffering=0)
             self._to = None
@@ -80,7 +80,7 @@ class EngineProcess:
             self._writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, file)
 
     def write(self, data: bytes) -> bool:
-        """Hand over a line; false if the process takes no more (S003-17)."""
+        """Write a line; returns false if the input is closed."""
         if self._writer is None or self._writer.is_closing():
             return False
         self._writer.write(data)
@@ -91,23 +91,23 @@ class EngineProcess:
             self._writer.close()
 
     def signal(self, number: int) -> None:
-        """Send a signal: SIGINT to the process alone, as a terminal's user would mean it; others to all it started."""
+        """Send a signal: SIGINT to the process alone, others to its whole process tree."""
         if number != signal.SIGINT:
-            self.child.family.signal(number)
+            self.child.tree.signal(number)
         elif not self.ended.done():
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
-    async def gone(self, patience: float) -> bool:
-        await asyncio.wait([self.ended], timeout=patience)
+    async def wait_ended(self, seconds: float) -> bool:
+        await asyncio.wait([self.ended], timeout=seconds)
         return self.ended.done()
 
     def kill(self) -> None:
-        """Kill it and all that came from it, at once (FM-29)."""
-        self.child.family.kill()
+        """Kill the whole process tree at once."""
+        self.child.tree.kill()
 
     async def clear(self) -> None:
-        """It has ended: so does everything it left behind."""
+        """Clean up after its end, and end the processes it left behind."""
         writer = self._writer
         if writer is not None and (not writer.is_closing() or writer.get_write_buffer_size()):
             writer.abort()
@@ -118,11 +118,11 @@ class EngineProcess:
         self.child.close()
 
 
-def program_of(command: Sequence[str], path: str) -> str:
-    """Where the program of a command is.
+def find_engine_program(command: Sequence[str], path: str) -> str:
+    """The path of the program of a command.
 
     Raises:
-        WorkerError: nowhere.
+        WorkerError: it is not installed.
     """
     name = command[0]
     if os.path.isabs(name):
@@ -138,17 +138,17 @@ def program_of(command: Sequence[str], path: str) -> str:
 
 def check_directory(cwd: str) -> None:
     """Raises:
-    WorkerError: nobody can work there.
+    WorkerError: it does not exist, or cannot be entered.
     """
     if not os.path.isdir(cwd):
-        raise WorkerError(f"The directory {cwd} does not exist any more. Make it again, or begin a session elsewhere.")
+        raise WorkerError(f"The directory {cwd} no longer exists. Create it again, or start a session elsewhere.")
     if not os.access(cwd, os.X_OK):
         raise WorkerError(f"The directory {cwd} cannot be entered: its permissions forbid it.")
 
 
-def why_not(error: Exception, program: str, cwd: str) -> str:
+def spawn_error_message(error: Exception, program: str, cwd: str) -> str:
     if isinstance(error, OSError):
         if error.errno == 7:
             return "The prompt or the instructions are too long for a command line. Run the session live instead."
         return f"{program} could not be started in {cwd}: {error.strerror}."
-    return f"{program} could not be started: its arguments hold what no program can be given ({error})."
+    return f"{program} could not be started: its arguments contain invalid characters ({error})."

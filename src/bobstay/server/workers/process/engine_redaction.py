@@ -1,6 +1,6 @@
-"""Keeps secrets of the server out of what an engine says, stored or shown."""
+"""Redacts secrets of the server in the events of an engine, stored or live."""
 
-from bobstay.engine.event_redaction import conceal
+from bobstay.engine.event_redaction import redact_event
 from bobstay.engine.live_redaction import LiveRedaction
 from bobstay.model.event import BlockDone, Durable
 from bobstay.model.live_events import Live
@@ -8,19 +8,19 @@ from bobstay.redaction.redactor import Redactor
 
 
 class EngineRedaction:
-    def __init__(self, mask: Redactor) -> None:
-        self.mask = mask
-        self._live = LiveRedaction(mask)
+    def __init__(self, redactor: Redactor) -> None:
+        self.redactor = redactor
+        self._live = LiveRedaction(redactor)
 
     def stored(self, event: Durable) -> Durable:
         if isinstance(event, BlockDone):
-            self._live.rest(event)  # the whole block is shown from the log
-        return conceal(event, self.mask)
+            self._live.flush(event)  # the complete block is shown from the log
+        return redact_event(event, self.redactor)
 
     def shown(self, event: Live) -> Live | None:
-        """What may be shown of a piece now; the end of one may wait for the next."""
-        return self._live.shown(event)
+        """The redacted live event; the end of a piece may be held back until the next one."""
+        return self._live.redact(event)
 
     def over(self) -> None:
-        """A turn is over: what still waits is in the log by now."""
+        """A turn has ended: held back pieces are in the log by now."""
         self._live.clear()

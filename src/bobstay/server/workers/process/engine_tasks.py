@@ -1,7 +1,7 @@
-"""The list of tasks an engine keeps, followed through the tools by which it changes it.
+"""Tracks the task list of an engine through the tool calls that change it.
 
-Two families are known by the shape of what they take and give, not by name: one that replaces the whole list with each
-call (`todos`), and one that makes, changes and lists single tasks (`task`, `taskId`, `tasks`).
+Two kinds of tools are recognised by their inputs and outputs, not by name: one that replaces the whole list with each
+call (`todos`), and one that creates, changes and lists single tasks (`task`, `taskId`, `tasks`).
 """
 
 from typing import Any, Literal, TypeAlias
@@ -18,7 +18,7 @@ class EngineTasks:
         self._rows: dict[str, Task] = {}
 
     def after(self, call: ToolCall, display: Any) -> tuple[Task, ...] | None:
-        """The tasks after a call that went well; None where it had nothing to do with them."""
+        """The tasks after a successful call; None if it did not concern tasks."""
         todos = call.input.get("todos")
         if isinstance(todos, list):
             self._rows = {str(number): row for number, entry in enumerate(todos) if (row := _todo(entry)) is not None}
@@ -37,8 +37,8 @@ class EngineTasks:
         for entry in entries:
             if isinstance(entry, dict) and (id := text(entry, "id")):
                 known = before.get(id)
-                words = text(entry, "subject") or (known.content if known else "")
-                self._rows[id] = Task(words, _state(entry.get("status")), known.active_form if known else "")
+                subject = text(entry, "subject") or (known.content if known else "")
+                self._rows[id] = Task(subject, _state(entry.get("status")), known.active_form if known else "")
 
     def _made(self, input: dict[str, Any], task: dict[str, Any]) -> None:
         if id := text(task, "id"):
@@ -60,12 +60,12 @@ class EngineTasks:
 def _todo(entry: Any) -> Task | None:
     if not isinstance(entry, dict):
         return None
-    words = text(entry, "content") or text(entry, "subject")
-    return Task(words, _state(entry.get("status")), text(entry, "activeForm") or text(entry, "active_form"))
+    content = text(entry, "content") or text(entry, "subject")
+    return Task(content, _state(entry.get("status")), text(entry, "activeForm") or text(entry, "active_form"))
 
 
 def _state(value: Any) -> State:
-    """S002-6: what is none of the three is pending."""
+    """The state of a task; an unknown one counts as pending."""
     if value == "in_progress":
         return "in_progress"
     return "completed" if value == "completed" else "pending"

@@ -1,4 +1,4 @@
-"""Trust for external engines: what they are given so that nothing of a folder nobody trusts is run or obeyed."""
+"""Trust for external engines: arguments that keep them from using the files of an untrusted folder."""
 
 import os
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from msgspec import Struct
 from bobstay.config.git_directory import find_repository
 from bobstay.config.paths import Paths
 from bobstay.config.settings_files import BrokenSettings, load
-from bobstay.config.trust import standing
+from bobstay.config.trust import check_trust
 from bobstay.server.workers.worker import WorkerError
 
 USER_ONLY = ("--setting-sources", "user")
@@ -17,13 +17,13 @@ PROJECT_FILES = (".claude", ".claude-plugin", ".mcp.json", "CLAUDE.md", "CLAUDE.
 
 
 class FolderTrust(Struct, frozen=True):
-    """How a process of an engine stands to the folder it works in."""
+    """Whether the folder is trusted, and how to start an engine in it."""
 
     trusted: bool = True
     arguments: tuple[str, ...] = ()
-    """What keeps the engine from using the folder's own files."""
+    """Arguments that keep the engine from using the folder's own files."""
     notice: str = ""
-    """For the person: what was left out, and how to have it; empty if nothing was."""
+    """For the person: which files are ignored, and how to enable them; empty if there are none."""
 
 
 def is_trusted(cwd: str, paths: Paths) -> bool:
@@ -31,19 +31,19 @@ def is_trusted(cwd: str, paths: Paths) -> bool:
     try:
         return load(cwd, paths).trusted
     except BrokenSettings:
-        return standing(os.path.realpath(cwd), paths).trusted
+        return check_trust(os.path.realpath(cwd), paths).trusted
 
 
 def folder_trust(command: Sequence[str], cwd: str, paths: Paths) -> FolderTrust:
-    """What a process of `command` in `cwd` needs.
+    """How to start `command` in `cwd` with regard to trust.
 
     Raises:
-        WorkerError: the folder is not trusted, and the engine cannot be told to leave its files alone.
+        WorkerError: the folder is not trusted, and the engine has no option to ignore its files.
     """
     if is_trusted(cwd, paths):
         return FolderTrust()
     if is_bobstay(command):
-        return FolderTrust(trusted=False)  # it has the same gate, and says itself what it left out
+        return FolderTrust(trusted=False)  # it has the same check, and reports itself what it ignores
     folder = os.path.realpath(cwd)
     if not is_claude(command):
         text = (
@@ -64,7 +64,7 @@ def is_bobstay(command: Sequence[str]) -> bool:
 
 
 def _notice(folder: str) -> str:
-    found = left_out(folder)
+    found = find_project_files(folder)
     if not found:
         return ""
     return (
@@ -74,15 +74,15 @@ def _notice(folder: str) -> str:
     )
 
 
-def left_out(folder: str) -> tuple[str, ...]:
-    """What an engine would use of a folder and those above it, up to the top of its repository; relative to it."""
+def find_project_files(folder: str) -> tuple[str, ...]:
+    """Files that an engine would use from a folder and its parents, up to the repository's top; as relative paths."""
     repository = find_repository(folder)
     top = os.path.dirname(repository) if repository else folder
     found: list[str] = []
-    place = folder
+    current = folder
     while True:
-        names = (os.path.join(place, name) for name in PROJECT_FILES)
+        names = (os.path.join(current, name) for name in PROJECT_FILES)
         found += [os.path.relpath(path, folder) for path in names if os.path.lexists(path)]
-        if place == top or os.path.dirname(place) == place:
+        if current == top or os.path.dirname(current) == current:
             return tuple(found)
-        place = os.path.dirname(place)
+        current = os.path.dirname(current)

@@ -1,4 +1,4 @@
-"""Versions of external engines: which one a program is, and whether this server was tested with such a one."""
+"""Versions of external engines: detects them, and warns about versions this server was not tested with."""
 
 import asyncio
 import os
@@ -6,41 +6,41 @@ import re
 from collections.abc import Sequence
 
 from bobstay.config.environment import Environment
-from bobstay.server.workers.process.engine_process import program_of
+from bobstay.server.workers.process.engine_process import find_engine_program
 from bobstay.server.workers.process.engine_trust import is_claude
 from bobstay.server.workers.worker import WorkerError
 from bobstay.system.child_process import Child
-from bobstay.system.watchdog import guard
+from bobstay.system.watchdog import start_watchdog
 from bobstay.version import PROTOCOL_LEVEL
 
 WAIT = 1.0
-"""Seconds for which whoever asks for a version waits; it is known when they ask again."""
+"""Seconds to wait for a version; if it takes longer, the next request has it."""
 LIMIT = 20.0
-"""Seconds a program may take to tell its version."""
-MOST_SAID = 200
+"""Seconds a program may take to print its version."""
+MOST_OUTPUT = 200
 _NUMBER = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})")
 _NAMED = re.compile(r"(?<![\w.])\d{1,9}\.\d{1,9}\.\d{1,9}[\w.+-]*")
 _ESCAPE = re.compile(r"\x1b\[[0-9;:]*m")
 
 
 def version_warning(command: Sequence[str], version: str) -> str:
-    """What a person should know who uses this version of `claude`; empty where it is of the series we test with."""
+    """A warning about this version of `claude`; empty if it is of the tested series."""
     if not version or not is_claude(command):
         return ""
     known, found = _numbers(PROTOCOL_LEVEL), _numbers(version)
     if found is None or known is None:
-        return f"It is not known whether this server works with version {version[:40]!r} of claude: that is no number."
+        return f"It is not known whether this server works with version {version[:40]!r} of claude: it is not a number."
     if found[:2] == known[:2]:
         return ""
     age = "newer" if found > known else "older"
     return (
-        f"claude {version[:40]} is {age} than what this server is tested with ({PROTOCOL_LEVEL}): some of what it says "
-        f"may be shown as it comes, or not at all. If that matters, use a version {known[0]}.{known[1]}.x of claude."
+        f"claude {version[:40]} is {age} than what this server is tested with ({PROTOCOL_LEVEL}): some of its output "
+        f"may be shown unformatted, or not at all. If that matters, use a version {known[0]}.{known[1]}.x of claude."
     )
 
 
 class EngineVersions:
-    """What programs answer to `--version`. Each file is asked once, until it changes."""
+    """Output of programs for `--version`, cached until the file changes."""
 
     def __init__(self, environment: Environment, cwd: str) -> None:
         self._environment = environment
@@ -48,14 +48,14 @@ class EngineVersions:
         self._asked: dict[tuple[str, int], asyncio.Task[str]] = {}
 
     async def of(self, command: Sequence[str]) -> str:
-        """The version of an engine; empty where it is not known, or not yet.
+        """The version of an engine; empty if it is not known, or not yet.
 
-        Only `claude` is asked: what another program does when it is given `--version`, nobody knows.
+        Only `claude` is run for this: another program might do anything when given `--version`.
         """
         if not is_claude(command):
             return ""
         try:
-            program = program_of(command, self._environment.children.get("PATH", ""))
+            program = find_engine_program(command, self._environment.children.get("PATH", ""))
             key = (program, os.stat(program).st_mtime_ns)
         except (WorkerError, OSError):
             return ""
@@ -72,13 +72,13 @@ class EngineVersions:
             await asyncio.wait(self._asked.values())
 
     async def _ask(self, program: str) -> str:
-        said: list[bytes] = []
+        output: list[bytes] = []
 
         def receive(number: int, data: bytes) -> None:
-            if number == 1 and len(said) < MOST_SAID:
-                said.append(data[:MOST_SAID])
+            if number == 1 and len(output) < MOST_OUTPUT:
+                output.append(data[:MOST_OUTPUT])
 
-        guard()
+        start_watchdog()
         try:
             child = Child(
                 (program, "--version"),
@@ -94,16 +94,16 @@ class EngineVersions:
             await child.end(0.0)
             child.close()
         if not child.ended.done() or child.ended.result() != 0:
-            return ""  # what it said is why it cannot tell
-        return _version(b"".join(said)[:MOST_SAID].decode("utf-8", "replace"))
+            return ""  # the output is an error message
+        return _version(b"".join(output)[:MOST_OUTPUT].decode("utf-8", "replace"))
 
 
-def _version(said: str) -> str:
-    """The version in what a program said: warnings may come before it, and colours around it."""
-    plain = _ESCAPE.sub("", said)
+def _version(output: str) -> str:
+    """The version in a program's output, which may have warnings before it and colours around it."""
+    plain = _ESCAPE.sub("", output)
     found = _NAMED.search(plain)
-    words = "".join(letter for letter in plain if letter.isprintable() or letter.isspace()).split()
-    return found[0] if found else next(iter(words), "")
+    tokens = "".join(letter for letter in plain if letter.isprintable() or letter.isspace()).split()
+    return found[0] if found else next(iter(tokens), "")
 
 
 def _numbers(version: str) -> tuple[int, ...] | None:

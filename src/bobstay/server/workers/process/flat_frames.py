@@ -1,4 +1,4 @@
-"""Flat frames of engines (`tool_use{tool}`, `tool_result{result}`, `system{message}`) in the usual shape."""
+"""Converts flat frames (`tool_use{tool}`, `tool_result{result}`, `system{message}`) to the usual form."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ from bobstay.server.workers.process.untrusted_fields import text
 _ENVELOPE = frozenset({"type", "tool_use_id", "is_error", "timestamp", "uuid", "session_id", "parent_tool_use_id"})
 
 
-def usual_frame(frame: dict[str, Any]) -> dict[str, Any]:
-    """The same frame as most engines would send it. A frame in the usual shape comes back as it is."""
+def nest_frame(frame: dict[str, Any]) -> dict[str, Any]:
+    """The frame in the usual form; a frame that already has it is returned unchanged."""
     match frame.get("type"):
         case "tool_use" if "name" not in frame and isinstance(frame.get("tool"), str):
             return {**frame, "name": frame["tool"]}
@@ -27,25 +27,25 @@ def usual_frame(frame: dict[str, Any]) -> dict[str, Any]:
 
 
 def _content(frame: dict[str, Any]) -> str:
-    """A result's text: all that the frame says, under whatever name."""
-    said = frame["result"] if "result" in frame else {key: frame[key] for key in frame if key not in _ENVELOPE}
-    if isinstance(said, str):
-        return said
+    """The text of a result: all fields of the frame, whatever their names."""
+    content = frame["result"] if "result" in frame else {key: frame[key] for key in frame if key not in _ENVELOPE}
+    if isinstance(content, str):
+        return content
     try:
-        return msgspec.json.encode(said).decode() if said not in ({}, None) else ""
+        return msgspec.json.encode(content).decode() if content not in ({}, None) else ""
     except (UnicodeEncodeError, RecursionError):
-        return repr(said)
+        return repr(content)
 
 
 class FlatPieces:
-    """Pieces of an answer without ids or indexes: `stream_event{event_type, delta}`."""
+    """Converts pieces of an answer without ids or indexes: `stream_event{event_type, delta}`."""
 
     def __init__(self) -> None:
         self._id = ""
         self._kinds: list[str] = []
 
     def feed(self, frame: dict[str, Any], model: str) -> list[Live]:
-        """What is shown for a piece; nothing if it is none of this form."""
+        """The live events for a piece; nothing if it does not have this form."""
         kind, piece = text(frame, "event_type"), text(frame, "delta")
         if kind not in ("text_delta", "tool_use_delta") or not piece:
             return []
@@ -60,18 +60,18 @@ class FlatPieces:
         return [*found, make(self._id, self._kinds.index(kind), piece)]
 
     def take_id(self) -> str:
-        """The id of the answer whose pieces came; its blocks are stored under the same."""
+        """The id of the answer whose pieces arrived; its blocks are stored under the same id."""
         id, self._id = self._id, ""
         self._kinds.clear()
         return id
 
 
-def decision_in(meta: Any, call_id: str) -> Decided | None:
-    """How the permission question of a call was settled, as the engine's metadata say."""
+def find_decision(meta: Any, call_id: str) -> Decided | None:
+    """The permission decision of a call, according to the engine's metadata."""
     entries = meta if isinstance(meta, list) else ()
     for entry in entries:
         if isinstance(entry, dict) and entry.get("id") == call_id:
-            said = entry.get("permission_decision")
-            if isinstance(said, dict) and said.get("decision") in ("accept", "reject"):
-                return Decided(said["decision"], text(said, "source"), text(said, "reason_type"))
+            decision = entry.get("permission_decision")
+            if isinstance(decision, dict) and decision.get("decision") in ("accept", "reject"):
+                return Decided(decision["decision"], text(decision, "source"), text(decision, "reason_type"))
     return None

@@ -1,7 +1,7 @@
-"""Which answer of the model each talk of an engine is in, and when it is whole.
+"""Tracks the current model answer of each conversation of an engine, and when it is complete.
 
-An engine tells an answer block by block and its price only at the end of the turn, as a sum since the session began.
-So the last answer of a turn waits for that, and what cannot be put on it goes with the next one.
+An engine reports an answer block by block, and its cost only at the end of the turn, as a sum since the session began.
+The last answer of a turn therefore waits for that, and cost that cannot be assigned to it goes to the next one.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ class TrackedEvent(Struct, frozen=True):
     parent_call: str = ""
     agent: str = ""
     id: str = ""
-    """The engine's own id of it, where it has one."""
+    """The engine's own id of it, if it has one."""
 
 
 class _Message(Struct):
@@ -39,11 +39,11 @@ class _Message(Struct):
     calls: bool = False
     stop: Stop | None = None
     counted: bool = False
-    """Its final count of tokens is known."""
+    """Its final token count is known."""
 
 
 class BlockPosition(Struct, frozen=True):
-    """Where the next block goes."""
+    """The position of the next block."""
 
     index: int
     message_id: str
@@ -55,18 +55,18 @@ class BlockPosition(Struct, frozen=True):
 
 
 class MessageTracker:
-    """By the call that started a sub-agent; the main talk is under no name."""
+    """Current answers by the call that started a sub-agent; the main conversation has an empty key."""
 
     def __init__(self, cost: float = 0.0) -> None:
         self._current: dict[str, _Message] = {}
         self._blocks: dict[str, int] = {}
-        """How many blocks each answer of this turn had so far: one may be gone on with after another."""
+        """Number of blocks of each answer in this turn: an answer may continue after another one."""
         self._cost = cost
         self._output = 0
-        """Tokens of the main talk that were told in this turn."""
+        """Output tokens of the main conversation reported in this turn."""
 
     def begin(self, parent: str, agent: str, id: str, model: str, usage: Usage = NO_USAGE) -> Iterator[TrackedEvent]:
-        """Words of the answer `id` come: the one before it, if it is another, is whole."""
+        """The answer `id` begins or continues: a previous answer with another id is complete."""
         current = self._current.get(parent)
         if current is not None and current.id == id:
             return
@@ -95,13 +95,13 @@ class MessageTracker:
             yield from self._done(parent)
 
     def over(self, parent: str) -> Iterator[TrackedEvent]:
-        """A call of this talk was answered: an answer whose count is known does not wait any longer."""
+        """A call of this conversation has a result: an answer whose token count is known is complete."""
         message = self._current.get(parent)
         if message is not None and message.counted:
             yield from self._done(parent)
 
     def all_done(self, usage: Usage | None = None, cost: float = 0.0) -> Iterator[TrackedEvent]:
-        """The turn is over; `usage` is that of its main talk, `cost` that of all since the session began."""
+        """The turn is over; `usage` is that of the main conversation, `cost` the sum since the session began."""
         for parent in [parent for parent in self._current if parent]:
             yield from self._done(parent)
         last = self._current.get("")
@@ -112,7 +112,7 @@ class MessageTracker:
             yield from self._done("", self._more(cost))
             self._cost = cost
         elif (more := self._more(cost)) > 0:
-            # Paid for without an answer that could carry it, or after the last one was complete.
+            # Cost without an answer, or after the last answer was complete.
             counted = NO_USAGE if self._output or usage is None else usage
             yield TrackedEvent(MessageDone(new_id(), "", "end_turn", counted, more, broken="lost"))
             self._cost = cost
@@ -120,7 +120,7 @@ class MessageTracker:
         self._output = 0
 
     def _more(self, cost: float) -> float:
-        """What was spent since the last turn; less than before means that the engine counts anew."""
+        """Cost since the last turn; a smaller sum than before means that the engine restarted its count."""
         return cost - self._cost if cost >= self._cost else cost
 
     def _done(self, parent: str, cost: float = 0.0) -> Iterator[TrackedEvent]:

@@ -1,6 +1,6 @@
-"""Turns the frames of a stream-json engine into events of ours: pure, and no frame breaks it.
+"""Normaliser: converts the frames of a stream-json engine to events. Pure, and robust against any frame.
 
-What is known becomes the event it is; what is not is kept as `Raw`. A frame is a JSON object of any shape at all.
+Unknown frames are kept as `Raw`. A frame is a JSON object of any shape.
 """
 
 from collections.abc import Iterator
@@ -24,35 +24,35 @@ from bobstay.model.ids import new_id
 from bobstay.model.live_events import Live
 from bobstay.model.message import Block, Text, ToolCall, ToolReply
 from bobstay.server.workers.process.engine_init import EngineSurface
-from bobstay.server.workers.process.engine_notices import notice, rate_limit, trouble
+from bobstay.server.workers.process.engine_notices import error_notice, notice, rate_limit
 from bobstay.server.workers.process.engine_tasks import EngineTasks
-from bobstay.server.workers.process.flat_frames import FlatPieces, decision_in, usual_frame
+from bobstay.server.workers.process.flat_frames import FlatPieces, find_decision, nest_frame
 from bobstay.server.workers.process.message_tracker import MessageTracker, TrackedEvent
 from bobstay.server.workers.process.partial_messages import PartialMessages, TokenCount
-from bobstay.server.workers.process.turn_results import done_of, is_failure
+from bobstay.server.workers.process.turn_results import is_failure, parse_result
 from bobstay.server.workers.process.untrusted_fields import amount, text
 
-NO_RESULT = "No result received: the engine ended before the call did. Check what it did before trying again."
+NO_RESULT = "No result received: the engine ended before the call did. Check its effects before trying again."
 MOST_HELD = 1_000
-"""Results that may wait for their calls."""
+"""Results that may be held until their calls arrive."""
 CONTROL = frozenset({"control_request", "control_response", "control_cancel_request"})
 SILENT = CONTROL | {"keep_alive", "transcript_mirror", "tool_progress"}
 _LOCAL = "<local-command-stdout>"
 
 
 class Normaliser:
-    """One engine process. Feed it frames in their order."""
+    """Normaliser of one engine process. Feed it frames in order."""
 
     def __init__(self, model: str = "", mode: str = "", cost: float = 0.0) -> None:
         self.model = model
         self.mode = mode
         self.engine_session = ""
-        """The engine's own id of this talk, as soon as it has said so."""
+        """The engine's own id of this conversation, as soon as it is known."""
         self.queued: set[str] = set()
-        """Prompts the engine has taken in and not begun with."""
+        """Prompts that the engine has queued."""
         self.sent: set[str] = set()
-        """Prompts that came from us: their echo says nothing new."""
-        self.interrupting, self.around = False, EngineSurface()
+        """Prompts sent by the worker: their echo is ignored."""
+        self.interrupting, self.surface = False, EngineSurface()
         self.open_calls: dict[str, TrackedEvent] = {}
         self._calls: dict[str, ToolCall] = {}
         self._early: dict[str, list[TrackedEvent]] = {}
@@ -63,24 +63,24 @@ class Normaliser:
         self._tasks = EngineTasks()
 
     def feed(self, frame: dict[str, Any]) -> list[TrackedEvent]:
-        frame = usual_frame(frame)
-        parent, agent = self._speaker(frame)
+        frame = nest_frame(frame)
+        parent, agent = self._sender(frame)
         found = [
             event if isinstance(event, TrackedEvent) else TrackedEvent(event, parent, agent)
             for event in self._events(frame, parent, agent)
         ]
-        return found if parent else _named(found, text(frame, "uuid"))
+        return found if parent else _with_engine_id(found, text(frame, "uuid"))
 
-    def begin_anew(self) -> None:
-        """A process comes that knows nothing of the talk: it counts what it costs from nothing."""
+    def reset_cost(self) -> None:
+        """A new process begins a new conversation, so its cost starts at 0."""
         self._messages = MessageTracker()
 
     def agent(self, agent_id: str) -> tuple[str, str]:
         """The name of a sub-agent and the call that started it."""
         return self._agents.get(agent_id, (agent_id, ""))
 
-    def settle(self) -> list[TrackedEvent]:
-        """The engine ends in the middle of a turn: nothing stays open (FM-10)."""
+    def close_turn(self) -> list[TrackedEvent]:
+        """Close everything that is open, when the engine ends during a turn."""
         return [*self._messages.all_done(), *self._orphans(), *self._unanswered()]
 
     def _events(self, frame: dict[str, Any], parent: str, agent: str) -> Iterator[Durable | Live | TrackedEvent]:
@@ -100,7 +100,7 @@ class Normaliser:
             case "tool_result":
                 yield from self._lone_reply(frame, parent, agent)
             case "error":
-                yield trouble(frame)
+                yield error_notice(frame)
             case "command_lifecycle":
                 self._lifecycle(frame)
             case "rate_limit_event":
@@ -108,7 +108,7 @@ class Normaliser:
                     yield event
             case "conversation_reset":
                 self.engine_session = text(frame, "new_conversation_id") or self.engine_session
-                yield Noted("The engine began the talk anew: it no longer knows what was said before.")
+                yield Noted("The engine started a new conversation: it no longer knows the earlier messages.")
             case kind if isinstance(kind, str) and kind in SILENT:
                 return
             case _:
@@ -119,18 +119,18 @@ class Normaliser:
     def _system(self, frame: dict[str, Any]) -> Iterator[Durable | Live | TrackedEvent]:
         if frame.get("subtype") == "init":
             self.engine_session = text(frame, "session_id") or self.engine_session
-            yield from self._is_now(text(frame, "model"), text(frame, "permissionMode"))
-            yield from self.around.told(frame)
+            yield from self._track_changes(text(frame, "model"), text(frame, "permissionMode"))
+            yield from self.surface.new_inventory(frame)
             return
         if frame.get("subtype") == "task_started" and (task := text(frame, "task_id")):
             self._agents[task] = (text(frame, "subagent_type") or task, text(frame, "tool_use_id"))
-        yield from self._is_now("", text(frame, "permissionMode"))
+        yield from self._track_changes("", text(frame, "permissionMode"))
         if (event := notice(frame, self.model)) is not None:
             if isinstance(event, ModelChanged):
                 self.model = event.model
             yield event
 
-    def _is_now(self, model: str, mode: str) -> Iterator[Durable]:
+    def _track_changes(self, model: str, mode: str) -> Iterator[Durable]:
         if model and model != self.model:
             previous, self.model = self.model, model
             yield ModelChanged(model, previous=previous)
@@ -176,11 +176,11 @@ class Normaliser:
         if isinstance(block, ToolReply):
             yield from self._reply(block, frame, parent, agent, alone=False)
             return
-        place = self._messages.next_block(parent, is_call=isinstance(block, ToolCall))
+        position = self._messages.next_block(parent, is_call=isinstance(block, ToolCall))
         if block is None:
-            yield Raw({"type": "assistant", "message_id": place.message_id, "block": entry})
+            yield Raw({"type": "assistant", "message_id": position.message_id, "block": entry})
             return
-        done = place.done(block, partial=frame.get("aborted") is True)
+        done = position.done(block, partial=frame.get("aborted") is True)
         if isinstance(block, ToolCall):
             yield from self._call(block, done, parent, agent)
         else:
@@ -188,16 +188,16 @@ class Normaliser:
 
     def _call(self, call: ToolCall, done: BlockDone, parent: str, agent: str) -> Iterator[Durable | TrackedEvent]:
         if call.id in self._calls:
-            return  # told twice, as a block and by itself
+            return  # reported twice, as a block and as a frame
         self._calls[call.id] = call
         self.open_calls[call.id] = TrackedEvent(done, parent, agent)
         yield done
         for early in self._early.pop(call.id, ()):
             assert isinstance(early.event, ToolDone)
-            yield from self._answered(early.event, parent or early.parent_call, agent or early.agent)
+            yield from self._tool_done(early.event, parent or early.parent_call, agent or early.agent)
 
     def _lone_call(self, frame: dict[str, Any], parent: str, agent: str) -> Iterator[Durable | TrackedEvent]:
-        """Seed 003's form: a call that is a frame of its own."""
+        """A call that is a frame of its own, as some engines send it."""
         inner = frame.get("tool_use")
         call = block_from_json({**(inner if isinstance(inner, dict) else frame), "type": "tool_use"})
         if not isinstance(call, ToolCall):
@@ -205,8 +205,8 @@ class Normaliser:
             return
         id = text(frame, "message_id") or text(frame, "uuid") or f"call-{call.id}"
         yield from self._messages.begin(parent, agent, id, self.model)
-        place = self._messages.next_block(parent, is_call=True)
-        yield from self._call(call, place.done(call), parent, agent)
+        position = self._messages.next_block(parent, is_call=True)
+        yield from self._call(call, position.done(call), parent, agent)
 
     def _partial(self, frame: dict[str, Any], parent: str) -> Iterator[Durable | Live | TrackedEvent]:
         event = frame.get("event")
@@ -215,11 +215,11 @@ class Normaliser:
             yield from flat or (Raw(frame),)
             return
         partial = self._partials.setdefault(parent, PartialMessages())
-        said = partial.feed(event, text(frame, "api_message_id"))
-        if isinstance(said, TokenCount):
-            yield from self._messages.counted(parent, said)
-        elif said is not None:
-            yield said
+        piece = partial.feed(event, text(frame, "api_message_id"))
+        if isinstance(piece, TokenCount):
+            yield from self._messages.counted(parent, piece)
+        elif piece is not None:
+            yield piece
 
     # ------------------------------------------------------------ tools and people
 
@@ -236,13 +236,13 @@ class Normaliser:
         replies = [block for block in blocks if isinstance(block, ToolReply)]
         for reply in replies:
             yield from self._reply(reply, frame, parent, agent, alone=len(replies) == 1)
-        words = tuple(block for block in blocks if not isinstance(block, ToolReply | ToolCall))
-        if words:
-            yield from self._words(frame, words, parent)
+        content_blocks = tuple(block for block in blocks if not isinstance(block, ToolReply | ToolCall))
+        if content_blocks:
+            yield from self._user_message(frame, content_blocks, parent)
 
-    def _words(self, frame: dict[str, Any], words: tuple[Block, ...], parent: str) -> Iterator[Durable]:
+    def _user_message(self, frame: dict[str, Any], blocks: tuple[Block, ...], parent: str) -> Iterator[Durable]:
         id = text(frame, "uuid") or new_id()
-        first = words[0].text if isinstance(words[0], Text) else ""
+        first = blocks[0].text if isinstance(blocks[0], Text) else ""
         if id in self.sent:
             self.queued.discard(id)
         elif first.startswith(_LOCAL):
@@ -252,7 +252,7 @@ class Normaliser:
         else:
             interrupted = first.startswith("[Request interrupted by user")
             why = "interrupt" if interrupted else "subagent" if parent else "engine"
-            yield Prompted(id, words, "harness", why=why)
+            yield Prompted(id, blocks, "harness", why=why)
 
     def _lone_reply(self, frame: dict[str, Any], parent: str, agent: str) -> Iterator[Durable | TrackedEvent]:
         inner = frame.get("tool_result")
@@ -266,7 +266,7 @@ class Normaliser:
         self, reply: ToolReply, frame: dict[str, Any], parent: str, agent: str, *, alone: bool
     ) -> Iterator[Durable | TrackedEvent]:
         display = frame.get("tool_use_result") if alone else None
-        decided = decision_in(frame.get("tool_result_meta"), reply.call_id)
+        decided = find_decision(frame.get("tool_result_meta"), reply.call_id)
         done = ToolDone(
             reply,
             display=display,
@@ -276,14 +276,14 @@ class Normaliser:
         )
         if reply.call_id not in self._calls:
             if sum(map(len, self._early.values())) < MOST_HELD:
-                self._early.setdefault(reply.call_id, []).append(TrackedEvent(done, parent, agent))  # FM-9
+                self._early.setdefault(reply.call_id, []).append(TrackedEvent(done, parent, agent))
             else:
                 yield Raw(frame)
             return
-        yield from self._answered(done, parent, agent)
+        yield from self._tool_done(done, parent, agent)
 
-    def _answered(self, done: ToolDone, parent: str, agent: str) -> Iterator[Durable | TrackedEvent]:
-        """Each answer is told, the last one counts (FM-8)."""
+    def _tool_done(self, done: ToolDone, parent: str, agent: str) -> Iterator[Durable | TrackedEvent]:
+        """Each result is recorded; the last one counts."""
         call = self._calls[done.reply.call_id]
         self.open_calls.pop(call.id, None)
         yield from self._messages.over(parent)
@@ -296,7 +296,7 @@ class Normaliser:
     # ------------------------------------------------------------ the end of a turn
 
     def _result(self, frame: dict[str, Any]) -> Iterator[Durable | TrackedEvent]:
-        done = done_of(frame, interrupting=self.interrupting)
+        done = parse_result(frame, interrupting=self.interrupting)
         if not is_failure(frame) or frame.get("num_turns"):
             self.engine_session = text(frame, "session_id") or self.engine_session
         yield from self._messages.all_done(
@@ -312,20 +312,20 @@ class Normaliser:
         yield done
 
     def _orphans(self) -> Iterator[TrackedEvent]:
-        """Results whose calls never came: kept, and marked."""
+        """Results without a call: kept, with a warning."""
         for call_id, replies in self._early.items():
-            yield TrackedEvent(Noted(f"A result came for a call that was never told: {call_id[:80]}", "warning"))
+            yield TrackedEvent(Noted(f"A result arrived for an unknown call: {call_id[:80]}", "warning"))
             yield from replies
         self._early.clear()
 
     def _unanswered(self) -> Iterator[TrackedEvent]:
-        for call_id, said in self.open_calls.items():
+        for call_id, tracked in self.open_calls.items():
             name = self._calls[call_id].name
             reply = ToolReply(call_id, (Text(NO_RESULT),), is_error=True)
-            yield TrackedEvent(ToolDone(reply, name, interrupted=True), said.parent_call, said.agent)
+            yield TrackedEvent(ToolDone(reply, name, interrupted=True), tracked.parent_call, tracked.agent)
         self.open_calls.clear()
 
-    def _speaker(self, frame: dict[str, Any]) -> tuple[str, str]:
+    def _sender(self, frame: dict[str, Any]) -> tuple[str, str]:
         parent, agent_id = text(frame, "parent_tool_use_id"), text(frame, "agent_id")
         if not parent:
             return "", ""
@@ -335,16 +335,16 @@ class Normaliser:
         return parent, name
 
 
-def _named(found: list[TrackedEvent], uuid: str) -> list[TrackedEvent]:
-    """The first block of a frame keeps the engine's own id, by which its talk can be cut there."""
+def _with_engine_id(found: list[TrackedEvent], uuid: str) -> list[TrackedEvent]:
+    """Give the first block of a frame the engine's own id, so that the conversation can be forked there."""
     if uuid:
-        for place, said in enumerate(found):
-            if isinstance(said.event, BlockDone):
-                found[place] = replace(said, id=uuid)
+        for position, tracked in enumerate(found):
+            if isinstance(tracked.event, BlockDone):
+                found[position] = replace(tracked, id=uuid)
                 break
     return found
 
 
-def unreadable(line: bytes) -> TrackedEvent:
-    """A line that is no frame: kept as it came (S003-14)."""
+def unreadable_line(line: bytes) -> TrackedEvent:
+    """A line that is not a frame, kept unchanged."""
     return TrackedEvent(Raw({"line": line.decode("utf-8", "replace")}))

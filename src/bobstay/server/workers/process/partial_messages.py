@@ -1,4 +1,4 @@
-"""Pieces of a model's answer, as an engine passes them on, to what is shown while it happens."""
+"""Converts streamed pieces of a model answer to live events."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from bobstay.server.workers.process.untrusted_fields import text
 
 
 class TokenCount(Struct, frozen=True):
-    """The end of an answer, with what it took."""
+    """The end of an answer, with its usage."""
 
     message_id: str
     stop: Stop | None
@@ -19,14 +19,14 @@ class TokenCount(Struct, frozen=True):
 
 
 class PartialMessages:
-    """One talk's stream of pieces: an answer's, then the next one's."""
+    """The stream of one conversation: the pieces of one answer after the other."""
 
     def __init__(self) -> None:
         self._id = ""
         self._usage = Usage()
 
     def feed(self, event: dict[str, Any], message_id: str = "") -> Live | TokenCount | None:
-        """What a piece means; None for pieces that mean nothing by themselves."""
+        """The event for a piece; None for pieces without a meaning of their own."""
         if message_id:
             self._id = message_id
         match event.get("type"):
@@ -61,25 +61,25 @@ class PartialMessages:
 
     def _piece(self, index: int, delta: Any) -> Live | None:
         match delta:
-            case {"type": "text_delta", "text": str(words)}:
-                return TextDelta(self._id, index, words)
-            case {"type": "thinking_delta", "thinking": str(words)}:
-                return ThinkingDelta(self._id, index, words)
-            case {"type": "input_json_delta" | "tool_use_delta", "partial_json": str(words)}:
-                return InputDelta(self._id, index, words)
+            case {"type": "text_delta", "text": str(piece)}:
+                return TextDelta(self._id, index, piece)
+            case {"type": "thinking_delta", "thinking": str(piece)}:
+                return ThinkingDelta(self._id, index, piece)
+            case {"type": "input_json_delta" | "tool_use_delta", "partial_json": str(piece)}:
+                return InputDelta(self._id, index, piece)
             case _:
                 return None
 
     def _counted(self, event: dict[str, Any]) -> TokenCount:
         delta = event.get("delta")
         stop = stop_from_json(delta.get("stop_reason")) if isinstance(delta, dict) else None
-        said = usage_from_json(event.get("usage"))
+        final = usage_from_json(event.get("usage"))
         began = self._usage
         usage = Usage(
-            said.input or began.input,
-            said.output or began.output,
-            said.cache_read or began.cache_read,
-            said.cache_write or began.cache_write,
+            final.input or began.input,
+            final.output or began.output,
+            final.cache_read or began.cache_read,
+            final.cache_write or began.cache_write,
         )
         return TokenCount(self._id, stop, usage)
 

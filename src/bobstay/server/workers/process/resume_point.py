@@ -1,24 +1,46 @@
-"""What the log of a session says to a process that takes it up: which talk of the engine it is, and what waits."""
+"""Resume point of a session, folded from its log: the conversation of the engine, and queued inputs."""
 
 from msgspec import Struct
 
-from bobstay.model.event import BlockDone, InputQueued
+from bobstay.model.background_events import BackgroundEvent
+from bobstay.model.event import (
+    BlockDone,
+    InputDropped,
+    InputQueued,
+    InteractionEvent,
+    MessageDone,
+    NoticeEvent,
+    Prompted,
+    Pruned,
+    RunDone,
+    SessionStarted,
+    SettingsEvent,
+    ToolEvent,
+    TurnStarted,
+)
 from bobstay.model.ids import is_uuid, new_id
 from bobstay.model.message import Text
-from bobstay.model.session_events import SessionChanged, WorkerStarted
+from bobstay.model.session_events import (
+    ArtifactMade,
+    Configured,
+    InterruptAsked,
+    SessionChanged,
+    WorkerExited,
+    WorkerStarted,
+)
 from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.workers.process.engine_command_line import EngineConversation
 
 
 class ResumePoint(Struct):
-    """A fold over the log, taken further whenever something new is looked for."""
+    """A fold over the log that is continued on demand."""
 
     engine_session: str = ""
-    """The engine's id of the talk, as it was last told."""
+    """The engine's id of the conversation, as last reported."""
     inherited: str = ""
-    """That of the session this one began as a copy of; it must not be gone on with, only copied."""
+    """That of the session this one was forked from; it must be copied, not resumed."""
     cut: str = ""
-    """The engine's entry up to which the copy goes."""
+    """The engine's last entry that belongs to the copy."""
     inputs: dict[str, InputQueued] = {}
     ids: set[str] = set()
     """Ids of entries that an engine chose."""
@@ -40,15 +62,23 @@ class ResumePoint(Struct):
                 case BlockDone(block=block) if not envelope.parent_call:
                     self.ids.add(envelope.id)
                     text = envelope.id if isinstance(block, Text) else text
-                case _:
+                case InteractionEvent() | ToolEvent() | SettingsEvent() | BackgroundEvent() | NoticeEvent():
+                    continue
+                case InputQueued() | InputDropped() | Prompted() | TurnStarted() | BlockDone():
+                    continue
+                case MessageDone() | Pruned() | RunDone():
+                    continue
+                case WorkerStarted() | WorkerExited():
+                    continue
+                case SessionStarted() | Configured() | SessionChanged() | InterruptAsked() | ArtifactMade():
                     continue
         self.inputs = {id: queued for id, queued in self.inputs.items() if id in waiting}
 
-    def talk(self, *, ephemeral: bool = False, form: str = "stream-json") -> EngineConversation:
-        """How the engine is told which talk to go on with. Only UUIDs: nothing else is an id to it.
+    def conversation(self, *, ephemeral: bool = False, form: str = "stream-json") -> EngineConversation:
+        """The conversation that the engine resumes or begins. Its ids are UUIDs only.
 
-        An `ephemeral` engine has none to go on with. One that does not stream tells no ids of entries, so its copies
-        are of the whole talk; and where it writes text alone, it is given the id of the copy.
+        An `ephemeral` engine cannot resume one. An engine that does not stream reports no ids of entries, so its
+        copies are of the whole conversation; if it writes plain text, it is given the id of the copy.
         """
         if ephemeral:
             return EngineConversation(new=new_id())
@@ -61,7 +91,7 @@ class ResumePoint(Struct):
 
 
 def engine_session(session: OpenSession) -> str:
-    """The id by which the engine knows this session: `claude --resume ID` goes on with it in a terminal (S004-35)."""
+    """The engine's id of this session: `claude --resume ID` resumes it in a terminal."""
     past = ResumePoint()
     past.catch_up(session)
     return past.engine_session

@@ -1,4 +1,4 @@
-"""How an engine process is made to end, politely first: by a word, by one signal after the other, by force."""
+"""Ends engine processes step by step: by a control request, by signals, then by force."""
 
 import asyncio
 import signal
@@ -8,18 +8,18 @@ from typing import Any, Literal
 from bobstay.server.workers.process.engine_process import EngineProcess, ShutdownTimeouts
 
 
-async def interrupt(
-    engine: EngineProcess, over: "asyncio.Future[None]", patience: ShutdownTimeouts, say: Callable[[], None] | None
+async def interrupt_turn(
+    engine: EngineProcess, over: "asyncio.Future[None]", timeouts: ShutdownTimeouts, say: Callable[[], None] | None
 ) -> Literal["word", "signal", "force"]:
-    """Have the turn end that `over` is the end of. `say` asks for it in the engine's own protocol, if it has one.
+    """End the turn whose end is `over`. `say` requests that in the engine's own protocol, if it has one.
 
-    Returns by what it ended; after all but a word the process is gone too.
+    Returns what ended it; unless that was a request (`word`), the process has ended too.
     """
     if say is not None:
         say()
-        if await _either(over, engine.ended, patience.word):
+        if await _either(over, engine.ended, timeouts.word):
             return "word"
-    for number, limit in ((signal.SIGINT, patience.sigint), (signal.SIGTERM, patience.sigterm)):
+    for number, limit in ((signal.SIGINT, timeouts.sigint), (signal.SIGTERM, timeouts.sigterm)):
         engine.signal(number)
         if await _either(over, engine.ended, limit):
             return "signal"
@@ -27,23 +27,23 @@ async def interrupt(
     return "force"
 
 
-async def end(
-    engine: EngineProcess, over: "asyncio.Future[None]", patience: ShutdownTimeouts, say: Callable[[], None] | None
+async def end_process(
+    engine: EngineProcess, over: "asyncio.Future[None]", timeouts: ShutdownTimeouts, say: Callable[[], None] | None
 ) -> None:
-    """Have the process end, and the turn that may run before it. It may need force afterwards."""
+    """End a running turn, then the process, which may have to be killed afterwards."""
     if say is not None:
         if not over.done():
             say()
-            await _either(over, engine.ended, patience.word)
+            await _either(over, engine.ended, timeouts.word)
         engine.close_input()
-        if await engine.gone(patience.word):
+        if await engine.wait_ended(timeouts.word):
             return
     engine.signal(signal.SIGTERM)
-    await engine.gone(patience.sigterm)
+    await engine.wait_ended(timeouts.sigterm)
 
 
-def how(code: int) -> str:
-    """How a process ended, for a person."""
+def describe_exit(code: int) -> str:
+    """A message for a person that says how a process ended."""
     if code >= 0:
         return f"Process exited with code {code}"
     return f"The process was ended by {signal_name(code)}"

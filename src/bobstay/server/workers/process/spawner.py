@@ -1,4 +1,4 @@
-"""Starts the processes of one worker: command line, environment and files, from the session as it stands."""
+"""Spawner: starts the processes of one worker with command line, environment and files from its session."""
 
 import asyncio
 import os
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from bobstay.config.environment import Environment
 from bobstay.config.secret_variables import secret_values
-from bobstay.context.git_status import guarded
+from bobstay.context.git_status import harden_environment
 from bobstay.model.event import InputQueued
 from bobstay.model.message import text_of
 from bobstay.redaction.redactor import Redactor
@@ -28,31 +28,36 @@ from bobstay.server.workers.process.engine_command_line import (
     write_mcp_config,
 )
 from bobstay.server.workers.process.engine_environment import engine_environment
-from bobstay.server.workers.process.engine_process import EngineProcess, ShutdownTimeouts, check_directory, program_of
+from bobstay.server.workers.process.engine_process import (
+    EngineProcess,
+    ShutdownTimeouts,
+    check_directory,
+    find_engine_program,
+)
 from bobstay.server.workers.process.engine_trust import FolderTrust, folder_trust, is_bobstay, is_claude, is_trusted
-from bobstay.server.workers.terminal_transcript import bring_back, was_in_terminal
+from bobstay.server.workers.terminal_transcript import import_terminal_turns, was_in_terminal
 from bobstay.server.workers.worker import WorkerError
 from bobstay.server.workflows import permission_mode
 from bobstay.system.watchdog import mark_of_this_process
 
 
-class ProcessParts(Struct, frozen=True):
-    """What all process workers of a server share."""
+class ProcessServices(Struct, frozen=True):
+    """Services and settings that all process workers of a server share."""
 
     environment: Environment
     inbox: Inbox
-    slots: Capacity
+    capacity: Capacity
     temporary: str
-    """A directory of ours for files that hold secrets."""
+    """A private directory for files that hold secrets."""
     pass_keys: bool = True
-    """Engines get the keys of model providers; without them they use their own log-in."""
+    """Engines get the keys of model providers; without them they use their own login."""
     questions: Literal["permission", "hook"] = "permission"
-    """How an engine's questions come: as requests for permission, or by a hook before the tool runs."""
-    patience: ShutdownTimeouts = ShutdownTimeouts()
+    """How an engine asks questions: by permission requests, or by a hook before the tool runs."""
+    timeouts: ShutdownTimeouts = ShutdownTimeouts()
 
 
 class WorkerFiles(Struct, frozen=True):
-    """What one session alone is run with. It may be secret."""
+    """The variables and MCP configuration of one session. They may be secret."""
 
     variables: dict[str, str] = {}
     mcp_config: dict[str, Any] = {}
@@ -65,7 +70,9 @@ NOTHING = WorkerFiles()
 
 
 class Spawner:
-    def __init__(self, command: tuple[str, ...], session: OpenSession, parts: ProcessParts, own: WorkerFiles) -> None:
+    def __init__(
+        self, command: tuple[str, ...], session: OpenSession, parts: ProcessServices, own: WorkerFiles
+    ) -> None:
         self.command = command
         self._session = session
         self._parts = parts
@@ -73,34 +80,36 @@ class Spawner:
         self._mcp_file = ""
         self._started_at = 0.0
         self.mode = ""
-        """The permission mode the last process was started in."""
+        """The permission mode of the last process."""
         self.trust = FolderTrust()
-        """How the last process was started with regard to the folder's own files."""
+        """The trust in the folder when the last process was started."""
 
     def check(self) -> str:
-        """The program, if it can be run where the session works.
+        """The path of the program.
 
         Raises:
-            WorkerError: it cannot.
+            WorkerError: it cannot be run in the session's directory.
         """
         check_directory(self._session.view.cwd)
-        return program_of(self.command, self._parts.environment.children.get("PATH", ""))
+        return find_engine_program(self.command, self._parts.environment.children.get("PATH", ""))
 
     async def prepare(self) -> None:
-        """Find out what the next process may use of the folder, and bring back what was said in a terminal.
+        """Check the trust in the folder, and import turns from terminals.
 
         Raises:
-            WorkerError: it cannot be run there, or the folder is not trusted and it cannot be kept from its files.
+            WorkerError: it cannot be run there, or the folder is not trusted and the engine cannot ignore its files.
             LogError: the log cannot be written.
         """
         self.check()
         paths, cwd = self._parts.environment.paths, self._session.view.cwd
         self.trust = await asyncio.to_thread(folder_trust, self.command, cwd, paths)
-        await bring_back(self._session, paths, Redactor(self._parts.environment.secrets | self._own.secrets()))
+        await import_terminal_turns(
+            self._session, paths, Redactor(self._parts.environment.secrets | self._own.secrets())
+        )
         self._started_at = time.time()
 
     def is_outdated(self) -> bool:
-        """Whether the last process was started before the folder's trust changed, or before its talk went on elsewhere.
+        """Whether the trust in the folder has changed since the last start, or a terminal resumed the conversation.
 
         It reads files.
         """
@@ -109,17 +118,23 @@ class Spawner:
         return is_trusted(self._session.view.cwd, self._parts.environment.paths) != self.trust.trusted
 
     def start(
-        self, talk: EngineConversation, epoch: int, receive: Callable[[int, bytes], None], queued: InputQueued | None
+        self,
+        conversation: EngineConversation,
+        epoch: int,
+        receive: Callable[[int, bytes], None],
+        queued: InputQueued | None,
     ) -> EngineProcess:
-        """Start a process: one that stays, or one for `queued` alone.
+        """Start a live process, or one for `queued` only.
 
         Raises:
-            WorkerError: it does not start.
+            WorkerError: it cannot be started.
         """
         program = self.check()
         view = self._session.view
         self.mode = self._mode()
-        launch = EngineLaunch(view.config, talk, self.mode, self._mcp(), (*self.trust.arguments, *self._told()))
+        launch = EngineLaunch(
+            view.config, conversation, self.mode, self._mcp(), (*self.trust.arguments, *self._hook_arguments())
+        )
         arguments = live_arguments(launch) if queued is None else one_shot_arguments(launch, text_of(queued.blocks))
         mark = f"{mark_of_this_process()}:{self._session.id}:{epoch}"
         environment = engine_environment(
@@ -133,14 +148,14 @@ class Spawner:
         return EngineProcess(
             (program, *self.command[1:], *arguments),
             cwd=view.cwd,
-            environment=environment if self.trust.trusted else guarded(environment, view.cwd),
+            environment=environment if self.trust.trusted else harden_environment(environment, view.cwd),
             mark=mark,
             receive=receive,
             live=queued is None,
         )
 
-    def _told(self) -> tuple[str, ...]:
-        """Have engines that can tell what their hooks do, so that the log has it."""
+    def _hook_arguments(self) -> tuple[str, ...]:
+        """Arguments that make engines report their hooks, so that the log has them."""
         streams = self._session.view.config.output_format == "stream-json"
         return ("--include-hook-events",) if streams and (is_claude(self.command) or is_bobstay(self.command)) else ()
 

@@ -1,29 +1,29 @@
-"""What the last frame of a turn says about how it went, in our words."""
+"""Parses the `result` frame of an engine into the end of a turn."""
 
 from typing import Any
 
 from bobstay.model.event import Ending, RunDone
 from bobstay.model.message import ToolCall
 from bobstay.server.workers.process.untrusted_fields import count, text
-from bobstay.wire.result_frame import VERDICTS
+from bobstay.wire.result_frame import RESULT_ROWS
 
 _BY_REASON: dict[str, Ending] = {
-    verdict.reason: ending
-    for ending, verdict in VERDICTS.items()
-    if verdict.is_error and verdict.reason not in (None, "api_error", "failed")
+    row.reason: ending
+    for ending, row in RESULT_ROWS.items()
+    if row.is_error and row.reason not in (None, "api_error", "failed")
 }
 _BY_SUBTYPE: dict[str, Ending] = {
-    verdict.subtype: ending for ending, verdict in VERDICTS.items() if verdict.subtype.startswith("error_max_")
+    row.subtype: ending for ending, row in RESULT_ROWS.items() if row.subtype.startswith("error_max_")
 }
 
 
-def done_of(frame: dict[str, Any], *, interrupting: bool = False) -> RunDone:
-    """The end of the turn that a `result` frame tells. Whatever is in the frame, there is one."""
-    ending = ending_of(frame, interrupting=interrupting)
+def parse_result(frame: dict[str, Any], *, interrupting: bool = False) -> RunDone:
+    """The end of the turn for a `result` frame of any shape."""
+    ending = find_ending(frame, interrupting=interrupting)
     deferred = frame.get("deferred_tool_use")
     return RunDone(
         ending,
-        _words(frame),
+        _result_text(frame),
         text(frame, "stop_reason"),
         status=count(frame, "api_error_status") or None,
         error=text(frame, "api_error_type") or text(frame, "api_error"),
@@ -34,7 +34,7 @@ def done_of(frame: dict[str, Any], *, interrupting: bool = False) -> RunDone:
     )
 
 
-def ending_of(frame: dict[str, Any], *, interrupting: bool = False) -> Ending:
+def find_ending(frame: dict[str, Any], *, interrupting: bool = False) -> Ending:
     reason, subtype = text(frame, "terminal_reason"), text(frame, "subtype")
     if not is_failure(frame):
         if reason == "hook_stopped":
@@ -59,8 +59,8 @@ def is_failure(frame: dict[str, Any]) -> bool:
     return frame.get("is_error") is True or text(frame, "subtype").startswith("error")
 
 
-def _words(frame: dict[str, Any]) -> str:
-    """The answer, or what went wrong: each generation of engines says it elsewhere."""
+def _result_text(frame: dict[str, Any]) -> str:
+    """The answer or the error: each generation of engines puts it elsewhere."""
     if result := text(frame, "result"):
         return result
     errors = frame.get("errors")

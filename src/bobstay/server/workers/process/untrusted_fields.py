@@ -1,4 +1,4 @@
-"""Fields of objects nobody vouches for: what is not of the kind it should be is empty."""
+"""Reads fields of untrusted JSON objects: a value of the wrong type counts as empty."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ def text(data: dict[str, Any], key: str) -> str:
 
 
 def count(data: dict[str, Any], key: str) -> int:
-    """A whole number that is not negative, or zero."""
+    """A non-negative integer, or zero."""
     value = data.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST else 0
 
 
 def amount(data: dict[str, Any], *keys: str) -> float:
-    """The first of these that is a number and not negative, or zero."""
+    """The first of these that is a non-negative number, or zero."""
     for key in keys:
         value = data.get(key)
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MOST:

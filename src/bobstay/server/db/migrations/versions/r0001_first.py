@@ -1,4 +1,4 @@
-"""The first schema, written down as it was then: what `tables.py` says later does not change it."""
+"""The first schema, fixed as it was then, independent of later changes of the table modules."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -27,7 +27,7 @@ def upgrade() -> None:
     _tool_calls()
     _usage()
     create_doors()
-    fulltext_dialects.prepare(op.get_bind())
+    fulltext_dialects.create_search_index(op.get_bind())
 
 
 def _artifacts() -> None:

@@ -1,4 +1,4 @@
-"""What is around an engine gets a table, devices that are told of news get an owner, and calls of tools a day."""
+"""Adds a table for engine inventories, owners of push subscriptions, and the day of tool calls."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -16,7 +16,7 @@ def upgrade() -> None:
         sa.Column("data", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("session_id", name=op.f("pk_surroundings")),
     )
-    # Nobody could subscribe before: whatever stands here belongs to no client.
+    # Nobody could subscribe before: existing rows belong to no client.
     op.execute("DELETE FROM push_subscriptions")
     for column in (
         sa.Column("client", sa.Text(), server_default=sa.text("''"), nullable=False),

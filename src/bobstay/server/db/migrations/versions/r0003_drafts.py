@@ -1,4 +1,4 @@
-"""What people begin to write gets a table of its own, apart from the logs."""
+"""Adds a table for drafts, which are in no log."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What is around an engine: for our own from settings, for others from what they said and the files they read."""
+"""The inventory of an engine: of the native one from settings, of external ones from their reports and files."""
 
 import json
 import sys
@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
-from bobstay.server.inventory.redacted_commands import concealed
+from bobstay.server.inventory.redacted_commands import redact_command
 from bobstay.server.workers.process.engine_init import LONGEST, MOST, EngineSurface
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import SECRET, Place
+from tests.server.api.running_console import SECRET, RunningConsole
 
 ENGINE = """
 import json, sys
@@ -36,17 +36,17 @@ for line in sys.stdin:
 
 
 @pytest.fixture
-async def both(model: ModelServer, tmp_path: Path) -> AsyncIterator[Place]:
-    """A place with an external engine beside our own."""
+async def both(model: ModelServer, tmp_path: Path) -> AsyncIterator[RunningConsole]:
+    """A console with an external engine beside the native one."""
     script = tmp_path / "engine.py"
     script.write_text(ENGINE)
-    async with Place(model, tmp_path, engines={"other": (sys.executable, "-S", str(script))}) as made:
+    async with RunningConsole(model, tmp_path, engines={"other": (sys.executable, "-S", str(script))}) as made:
         trust(made)  # an engine nobody knows starts in no other folder
         yield made
 
 
-def trust(place: Place) -> None:
-    TrustStore(place.environment.paths.bobstay).put(str(place.work), executable_parts(str(place.work)))
+def trust(server: RunningConsole) -> None:
+    TrustStore(server.environment.paths.bobstay).put(str(server.work), executable_parts(str(server.work)))
 
 
 def write(path: Path, content: Any) -> None:
@@ -58,73 +58,77 @@ def hooks(command: str, matcher: str = "Bash") -> dict[str, Any]:
     return {"hooks": {"PreToolUse": [{"matcher": matcher, "hooks": [{"type": "command", "command": command}]}]}}
 
 
-async def of_place(place: Place, engine: str = "native") -> Any:
-    reply = await place.get(f"/api/v1/surroundings?cwd={place.work}&engine={engine}")
+async def inventory_of_directory(server: RunningConsole, engine: str = "native") -> Any:
+    reply = await server.get(f"/api/v1/surroundings?cwd={server.work}&engine={engine}")
     assert reply.status == 200, reply.body
     return reply.json
 
 
-async def test_hooks_of_an_untrusted_folder_are_listed_and_marked_and_never_run(place: Place, tmp_path: Path) -> None:
+async def test_hooks_of_an_untrusted_folder_are_listed_and_marked_and_never_run(
+    server: RunningConsole, tmp_path: Path
+) -> None:
     ran = tmp_path / "ran"
-    write(place.work / ".bobstay" / "settings.json", hooks(f"touch {ran}"))
+    write(server.work / ".bobstay" / "settings.json", hooks(f"touch {ran}"))
     write(tmp_path / "bobstay" / "settings.json", hooks("my-check", ""))
-    id = await place.launch()
-    said = (await place.get(f"/api/v1/sessions/{id}/surroundings")).json
-    found = {hook["command"]: hook for hook in said["hooks"]}
+    id = await server.launch()
+    report = (await server.get(f"/api/v1/sessions/{id}/surroundings")).json
+    found = {hook["command"]: hook for hook in report["hooks"]}
     mine, theirs = found["my-check"], found[f"touch {ran}"]
     assert (mine["level"], mine["trusted"], mine["in_force"], mine["event"]) == ("user", True, True, "PreToolUse")
     assert (theirs["level"], theirs["trusted"], theirs["in_force"]) == ("project", False, False)
     assert theirs["matcher"] == "Bash"
-    assert theirs["source"] == str(place.work / ".bobstay" / "settings.json")
-    assert said["trusted"] is False
-    assert "not trusted" in said["notice"]
+    assert theirs["source"] == str(server.work / ".bobstay" / "settings.json")
+    assert report["trusted"] is False
+    assert "not trusted" in report["notice"]
     assert not ran.exists()
-    trust(place)
-    trusted = await of_place(place)
+    trust(server)
+    trusted = await inventory_of_directory(server)
     assert all(hook["in_force"] and hook["trusted"] for hook in trusted["hooks"])
     assert not ran.exists()
 
 
-async def test_the_branch_is_named_where_there_is_one(place: Place) -> None:
-    assert (await of_place(place))["branch"] == ""
-    write(place.work / ".git" / "HEAD", "ref: refs/heads/feat/cart\n")
-    assert (await of_place(place))["branch"] == "feat/cart"
-    write(place.work / ".git" / "HEAD", "ref: refs/heads/<img src=x>\n")
-    assert (await of_place(place))["branch"] == ""
+async def test_the_branch_is_named_where_there_is_one(server: RunningConsole) -> None:
+    assert (await inventory_of_directory(server))["branch"] == ""
+    write(server.work / ".git" / "HEAD", "ref: refs/heads/feat/cart\n")
+    assert (await inventory_of_directory(server))["branch"] == "feat/cart"
+    write(server.work / ".git" / "HEAD", "ref: refs/heads/<img src=x>\n")
+    assert (await inventory_of_directory(server))["branch"] == ""
 
 
-async def test_our_own_engine_says_what_it_can_and_cannot(place: Place) -> None:
-    said = await of_place(place)
-    able = said["capabilities"]
+async def test_our_own_engine_says_what_it_can_and_cannot(server: RunningConsole) -> None:
+    report = await inventory_of_directory(server)
+    able = report["capabilities"]
     assert {name for name, can in able.items() if not can} == {
         *("rewind", "compact", "terminal_resume", "slash_commands", "mcp", "skills", "agents"),
     }
-    assert (said["origin"], said["engine"], said["sandbox"]["enabled"]) == ("settings", "native", False)
-    assert {"Bash", "Edit", "AskUserQuestion"} <= set(said["tools"])
-    assert said["commands"] == said["skills"] == said["agents"] == []
-    planning = (await place.get(f"/api/v1/surroundings?cwd={place.work}&workflow=research")).json
+    assert (report["origin"], report["engine"], report["sandbox"]["enabled"]) == ("settings", "native", False)
+    assert {"Bash", "Edit", "AskUserQuestion"} <= set(report["tools"])
+    assert report["commands"] == report["skills"] == report["agents"] == []
+    planning = (await server.get(f"/api/v1/surroundings?cwd={server.work}&workflow=research")).json
     assert {"Edit", "Write"} & set(planning["tools"]) == set()
 
 
-async def test_instruction_files_and_servers_are_named_with_where_they_are(place: Place, tmp_path: Path) -> None:
-    write(place.work / "AGENTS.md", "Be kind.")
+async def test_instruction_files_and_servers_are_named_with_where_they_are(
+    server: RunningConsole, tmp_path: Path
+) -> None:
+    write(server.work / "AGENTS.md", "Be kind.")
     write(tmp_path / "bobstay" / "AGENTS.md", "Be brief.")
-    server = {"mcpServers": {"db": {"command": "db", "env": {"PASSWORD": "hunter2"}}}}
-    write(place.work / ".mcp.json", server)
+    mcp_server = {"mcpServers": {"db": {"command": "db", "env": {"PASSWORD": "hunter2"}}}}
+    write(server.work / ".mcp.json", mcp_server)
     write(tmp_path / "bobstay" / "settings.json", {"sandbox": {"enabled": True}})
-    said = await of_place(place)
-    files = {file["path"]: file for file in said["instructions"]}
-    assert files[str(place.work / "AGENTS.md")]["bytes"] == 8
-    assert files[str(place.work / "AGENTS.md")]["trusted"] is False
+    report = await inventory_of_directory(server)
+    files = {file["path"]: file for file in report["instructions"]}
+    assert files[str(server.work / "AGENTS.md")]["bytes"] == 8
+    assert files[str(server.work / "AGENTS.md")]["trusted"] is False
     assert files[str(tmp_path / "bobstay" / "AGENTS.md")]["level"] == "user"
-    (database,) = said["mcp_servers"]
+    (database,) = report["mcp_servers"]
     assert (database["name"], database["state"], database["trusted"]) == ("db", "not_used", False)
-    assert "hunter2" not in json.dumps(said)
-    assert said["sandbox"]["enabled"] is True
-    assert said["sandbox"]["kind"] or said["sandbox"]["problem"]
+    assert "hunter2" not in json.dumps(report)
+    assert report["sandbox"]["enabled"] is True
+    assert report["sandbox"]["kind"] or report["sandbox"]["problem"]
 
 
-async def test_an_external_engine_is_known_by_its_files_until_it_speaks(both: Place, tmp_path: Path) -> None:
+async def test_an_external_engine_is_known_by_its_files_until_it_speaks(both: RunningConsole, tmp_path: Path) -> None:
     write(
         both.work / ".claude" / "commands" / "deploy.md", "---\ndescription: Ship it\nargument-hint: <where>\n---\nGo"
     )
@@ -137,7 +141,7 @@ async def test_an_external_engine_is_known_by_its_files_until_it_speaks(both: Pl
     secret.write_text("---\ndescription: the secret\n---\n")
     (both.work / ".claude" / "commands" / "link.md").symlink_to(secret)
     trust(both)
-    early = await of_place(both, "other")
+    early = await inventory_of_directory(both, "other")
     assert (early["origin"], early["at"], early["tools"]) == ("files", None, [])
     assert {command["name"] for command in early["commands"]} == {"deploy", "team:retro"}
     assert "the secret" not in json.dumps(early)
@@ -147,21 +151,21 @@ async def test_an_external_engine_is_known_by_its_files_until_it_speaks(both: Pl
     config = {"mcpServers": {"github": {"command": "gh"}}}
     id = await both.launch("hello", engine="other", mcp_config=config)
     await both.until_status(id, "completed")
-    said = (await both.get(f"/api/v1/sessions/{id}/surroundings")).json
-    assert (said["origin"], said["version"], said["tools"]) == ("engine", "2.9.9", ["Bash", "Task"])
-    assert said["at"] > 0
-    commands = {command["name"]: command for command in said["commands"]}
+    report = (await both.get(f"/api/v1/sessions/{id}/surroundings")).json
+    assert (report["origin"], report["version"], report["tools"]) == ("engine", "2.9.9", ["Bash", "Task"])
+    assert report["at"] > 0
+    commands = {command["name"]: command for command in report["commands"]}
     assert commands["compact"]["description"] == "Make it shorter"
     assert commands["compact"]["hint"] == "<how>"
     assert (commands["deploy"]["description"], commands["deploy"]["level"]) == ("Ship it", "project")
     assert "team:retro" not in commands
-    assert [(server["name"], server["state"], server["level"]) for server in said["mcp_servers"]] == [
+    assert [(mcp_server["name"], mcp_server["state"], mcp_server["level"]) for mcp_server in report["mcp_servers"]] == [
         ("github", "connected", "session"),
         ("db", "failed", "engine"),
     ]
-    assert said["skills"][0]["description"] == "Reads PDF"
-    assert (said["agents"][0]["description"], said["agents"][0]["level"]) == ("Looks twice", "user")
-    able = said["capabilities"]
+    assert report["skills"][0]["description"] == "Reads PDF"
+    assert (report["agents"][0]["description"], report["agents"][0]["level"]) == ("Looks twice", "user")
+    able = report["capabilities"]
     assert [able[name] for name in ("compact", "terminal_resume", "mcp", "rewind")] == [True, True, True, False]
     again = await both.post(f"/api/v1/sessions/{id}/messages", {"content": "once more"})
     assert again.status == 202
@@ -172,25 +176,27 @@ async def test_an_external_engine_is_known_by_its_files_until_it_speaks(both: Pl
     assert len([entry for entry in page if entry["event"]["type"] == "raw"]) == 1  # it said the same twice
 
 
-async def test_an_external_engine_is_shown_without_what_an_untrusted_folder_names(both: Place, tmp_path: Path) -> None:
+async def test_an_external_engine_is_shown_without_what_an_untrusted_folder_names(
+    both: RunningConsole, tmp_path: Path
+) -> None:
     write(both.work / ".claude" / "commands" / "deploy.md", "Go")
     write(both.work / ".claude" / "settings.json", hooks("theirs"))
     write(both.work / ".mcp.json", {"mcpServers": {"db": {"command": "db"}}})
     write(tmp_path / ".claude" / "commands" / "mine.md", "Go")
-    said = await of_place(both, "other")
-    assert (said["trusted"], [hook["in_force"] for hook in said["hooks"]]) == (False, [False])
-    assert "bobstay trust add" in said["notice"]
-    assert [command["name"] for command in said["commands"]] == ["mine"]
-    assert [(server["name"], server["state"]) for server in said["mcp_servers"]] == [("db", "not_used")]
+    report = await inventory_of_directory(both, "other")
+    assert (report["trusted"], [hook["in_force"] for hook in report["hooks"]]) == (False, [False])
+    assert "bobstay trust add" in report["notice"]
+    assert [command["name"] for command in report["commands"]] == ["mine"]
+    assert [(mcp_server["name"], mcp_server["state"]) for mcp_server in report["mcp_servers"]] == [("db", "not_used")]
     refused = await both.post("/api/v1/sessions", {"cwd": str(both.work), "prompt": "hello", "engine": "other"})
     assert (refused.status, refused.json["error"]["code"]) == (422, "cannot_start")
     assert "bobstay trust add" in refused.json["error"]["message"]
     trust(both)
-    assert [hook["in_force"] for hook in (await of_place(both, "other"))["hooks"]] == [True]
+    assert [hook["in_force"] for hook in (await inventory_of_directory(both, "other"))["hooks"]] == [True]
     await both.until_status(await both.launch("hello", engine="other"), "completed")
 
 
-async def test_what_an_engine_said_survives_a_rebuild(both: Place) -> None:
+async def test_what_an_engine_said_survives_a_rebuild(both: RunningConsole) -> None:
     id = await both.launch("hello", engine="other")
     await both.until_status(id, "completed")
     before = (await both.get(f"/api/v1/sessions/{id}/surroundings")).json
@@ -199,7 +205,7 @@ async def test_what_an_engine_said_survives_a_rebuild(both: Place) -> None:
     assert before["origin"] == "engine"
 
 
-async def test_a_one_shot_engine_cannot_be_steered_or_shown_pictures(both: Place) -> None:
+async def test_a_one_shot_engine_cannot_be_steered_or_shown_pictures(both: RunningConsole) -> None:
     id = await both.launch(engine="other", live=False)
     able = (await both.get(f"/api/v1/sessions/{id}/surroundings")).json["capabilities"]
     assert [able[name] for name in ("steer", "images", "ask_user", "queue", "fork")] == [
@@ -211,12 +217,12 @@ async def test_a_one_shot_engine_cannot_be_steered_or_shown_pictures(both: Place
     ]
 
 
-async def test_broken_settings_are_told_in_words_and_secrets_are_masked(place: Place) -> None:
-    write(place.work / ".bobstay" / "settings.json", '{"hooks": 7}')
-    write(place.work / ".bobstay" / "settings.local.json", hooks(f"curl -H {SECRET}"))
-    said = await of_place(place)
-    assert any("settings.json:1:" in problem for problem in said["problems"])
-    assert SECRET not in json.dumps(said)
+async def test_broken_settings_are_told_in_words_and_secrets_are_masked(server: RunningConsole) -> None:
+    write(server.work / ".bobstay" / "settings.json", '{"hooks": 7}')
+    write(server.work / ".bobstay" / "settings.local.json", hooks(f"curl -H {SECRET}"))
+    report = await inventory_of_directory(server)
+    assert any("settings.json:1:" in problem for problem in report["problems"])
+    assert SECRET not in json.dumps(report)
 
 
 @pytest.mark.parametrize(
@@ -238,21 +244,21 @@ async def test_broken_settings_are_told_in_words_and_secrets_are_masked(place: P
     ],
 )
 def test_keys_in_the_command_of_a_hook_are_not_shown(command: str, shown: str) -> None:
-    assert concealed(command) == (shown or command)
-    assert concealed(concealed(command)) == concealed(command)
+    assert redact_command(command) == (shown or command)
+    assert redact_command(redact_command(command)) == redact_command(command)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="aT_=: -'\"$:/@{}\n", max_size=200))
 def test_any_command_can_be_shown(command: str) -> None:
-    assert concealed(command).count("\n") == command.count("\n")
+    assert redact_command(command).count("\n") == command.count("\n")
 
 
-async def test_a_key_in_a_hook_does_not_leave_the_server(place: Place) -> None:
-    write(place.work / ".bobstay" / "settings.local.json", hooks("DEPLOY_TOKEN=hunter2hunter2 ./deploy"))
-    said = await of_place(place)
-    assert "hunter2" not in json.dumps(said)
-    assert [hook["command"] for hook in said["hooks"]] == ["DEPLOY_TOKEN=[masked DEPLOY_TOKEN] ./deploy"]
+async def test_a_key_in_a_hook_does_not_leave_the_server(server: RunningConsole) -> None:
+    write(server.work / ".bobstay" / "settings.local.json", hooks("DEPLOY_TOKEN=hunter2hunter2 ./deploy"))
+    report = await inventory_of_directory(server)
+    assert "hunter2" not in json.dumps(report)
+    assert [hook["command"] for hook in report["hooks"]] == ["DEPLOY_TOKEN=[masked DEPLOY_TOKEN] ./deploy"]
 
 
 @pytest.mark.parametrize(
@@ -266,31 +272,31 @@ async def test_a_key_in_a_hook_does_not_leave_the_server(place: Place) -> None:
         ("", 422),
     ],
 )
-async def test_places_out_of_bounds_are_refused(place: Place, query: str, status: int) -> None:
-    reply = await place.get(f"/api/v1/surroundings?{query.format(work=place.work)}")
+async def test_places_out_of_bounds_are_refused(server: RunningConsole, query: str, status: int) -> None:
+    reply = await server.get(f"/api/v1/surroundings?{query.format(work=server.work)}")
     assert reply.status == status
     assert reply.json["error"]["message"]
 
 
-async def test_reading_is_enough_and_needed(place: Place) -> None:
-    reader, approver = await place.token("read"), await place.token("approve")
-    path = f"/api/v1/surroundings?cwd={place.work}"
-    assert (await place.get(path, headers=reader)).status == 200
-    assert (await place.get(path, headers=approver)).status == 403
+async def test_reading_is_enough_and_needed(server: RunningConsole) -> None:
+    reader, approver = await server.token("read"), await server.token("approve")
+    path = f"/api/v1/surroundings?cwd={server.work}"
+    assert (await server.get(path, headers=reader)).status == 200
+    assert (await server.get(path, headers=approver)).status == 403
 
 
 def test_whatever_an_init_holds_little_of_it_is_kept() -> None:
-    around = EngineSurface()
+    surface = EngineSurface()
     strange: list[dict[str, Any]] = [
         {},
         {"tools": "Bash", "mcp_servers": {"a": 1}, "slash_commands": [1, None, {"name": ""}], "agents": None},
         {"mcp_servers": [[], "x", {"status": "connected"}, {"name": 7}]},
     ]
-    assert [around.told(frame) for frame in strange] == [(), (), ()]
-    around.described({"response": {"response": {"commands": ["x", {"name": 3}, {"name": "go"}]}}})
-    around.described({"response": "no"})
-    (kept,) = around.told({"tools": ["x" * 10_000] * 10_000, "extra": "y" * 10_000, "model": 5})
+    assert [surface.new_inventory(frame) for frame in strange] == [(), (), ()]
+    surface.learn_commands({"response": {"response": {"commands": ["x", {"name": 3}, {"name": "go"}]}}})
+    surface.learn_commands({"response": "no"})
+    (kept,) = surface.new_inventory({"tools": ["x" * 10_000] * 10_000, "extra": "y" * 10_000, "model": 5})
     assert len(kept.data["tools"]) == MOST
     assert len(kept.data["tools"][0]) == LONGEST
     assert set(kept.data) == {"type", "subtype", "tools", "commands"}
-    assert around.told({"tools": ["x" * 10_000] * 10_000}) == ()
+    assert surface.new_inventory({"tools": ["x" * 10_000] * 10_000}) == ()

@@ -1,4 +1,4 @@
-"""A whole console behind its doors on a real port: real parts, a scripted model, and clients of few words."""
+"""A complete console with authentication on a real port, with a scripted model and a small HTTP client."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from msgspec import Struct
 from bobstay.config.environment import Environment
 from bobstay.model.event import Envelope
 from bobstay.server.auth.principal import SCOPES, Scope
-from bobstay.server.build_console import build
+from bobstay.server.build_console import build_console
 from bobstay.server.console import Config
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.stream_server import StreamServer, server_options
@@ -40,8 +40,8 @@ class Reply(Struct):
         return self.body.decode()
 
 
-class Place:
-    """`async with Place(model, folder) as place`: all that `bobstay serve` starts, but for its command line."""
+class RunningConsole:
+    """`async with RunningConsole(model, folder) as server`: all of `bobstay serve` but its command line."""
 
     def __init__(self, model: ModelServer, folder: Path, **config: Any) -> None:
         self.model = model
@@ -68,10 +68,10 @@ class Place:
         self._changed = asyncio.Condition()
 
     async def __aenter__(self) -> Self:
-        built = await build(self.config, self.environment)
+        built = await build_console(self.config, self.environment)
         self.built = built
         self.console = built.console
-        self.console.registry.listeners.append(self._heard)
+        self.console.registry.listeners.append(self._session_changed)
         options = server_options(StreamTiming.of(self.config.heartbeat))
         settings = uvicorn.Config(built.app, lifespan="on", log_config=None, **options)
         self.server = StreamServer(settings, self.console.hub)
@@ -106,7 +106,7 @@ class Place:
         assert reply.status == 201, reply.body
         return str(reply.json["id"])
 
-    def _heard(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
+    def _session_changed(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
         asyncio.ensure_future(self._notify())  # noqa: RUF006 - it ends at once
 
     async def _notify(self) -> None:
@@ -115,13 +115,13 @@ class Place:
 
     async def token(self, *scopes: Scope) -> dict[str, str]:
         """The header of a new token."""
-        _, secret = await self.console.doors.clients.create(
+        _, secret = await self.console.auth.clients.create(
             "token", "ada", scopes, label="test", by="test", lifetime=None
         )
         return {"Authorization": f"Bearer {secret}"}
 
     async def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Reply:
-        """One request on a connection of its own; as whoever may do everything, unless `headers` say otherwise."""
+        """One request on its own connection; with the token that has all scopes, unless `headers` are given."""
         given = {**(self.headers if headers is None else headers), "Host": self.host, "Connection": "close"}
         raw = b""
         if body is not None:
@@ -164,22 +164,22 @@ def unchunked(raw: bytes) -> bytes:
 
 
 @contextmanager
-def in_a_thread(model: ModelServer, folder: Path) -> Generator[Place]:
-    """A place with an event loop of its own, for clients that block."""
+def in_a_thread(model: ModelServer, folder: Path) -> Generator[RunningConsole]:
+    """A console with its own event loop in a thread, for blocking clients."""
     ready: threading.Event = threading.Event()
     found: list[Any] = []
 
     async def run() -> None:
-        async with Place(model, folder) as place:
+        async with RunningConsole(model, folder) as server:
             stop = asyncio.Event()
-            found[:] = [place, asyncio.get_running_loop(), stop]
+            found[:] = [server, asyncio.get_running_loop(), stop]
             ready.set()
             await stop.wait()
 
     def work() -> None:
         try:
             asyncio.run(run())
-        except BaseException as error:  # the thread's boundary: whoever waits for it is told
+        except BaseException as error:  # the thread's boundary: passed on to the caller
             found[:] = [error]
             raise
         finally:

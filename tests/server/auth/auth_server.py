@@ -1,4 +1,4 @@
-"""A small server behind the real doors, on a real port, and a client that sends exactly the bytes it is told to."""
+"""A small server with the real authentication on a real port, and a client that sends exactly the given bytes."""
 
 import asyncio
 import json
@@ -21,10 +21,10 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from bobstay.server.api.auth_routes import ENDPOINTS
-from bobstay.server.api.dispatch import failure, route
+from bobstay.server.api.dispatch import error_response, make_route
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.auth.audit_port import NoAuditLog, Refusals
-from bobstay.server.auth.auth_middleware import AuthMiddleware, Shell
+from bobstay.server.auth.auth_middleware import AuthMiddleware, PublicStaticFiles
 from bobstay.server.auth.auth_settings import AuthSettings
 from bobstay.server.auth.authorization import Authorizer
 from bobstay.server.auth.principal import Scope
@@ -42,8 +42,8 @@ class Clock:
         return self.now
 
 
-class Book:
-    """An audit that remembers."""
+class AuditRecorder:
+    """An audit log in memory."""
 
     def __init__(self) -> None:
         self.entries: list[tuple[str, str, dict[str, Any]]] = []
@@ -72,19 +72,19 @@ class Reply(Struct):
         return str(self.json["error"]["code"])
 
 
-class Said(Struct, frozen=True):
+class Actor(Struct, frozen=True):
     by: str
 
 
-async def look(call: ApiCall) -> Said:
+async def look(call: ApiCall) -> Actor:
     """Read something."""
-    return Said(call.principal.name)
+    return Actor(call.principal.name)
 
 
-async def act(call: ApiCall) -> Said:
+async def act(call: ApiCall) -> Actor:
     """Do something."""
     call.request.app.state.acts.append(call.principal.name)
-    return Said(call.principal.name)
+    return Actor(call.principal.name)
 
 
 class Body(Struct, frozen=True):
@@ -92,36 +92,37 @@ class Body(Struct, frozen=True):
 
 
 MINE = (
-    Endpoint("GET", "/things", look, "read", returns=Said),
-    Endpoint("POST", "/act", act, "operate", Body, None, Said),
-    Endpoint("POST", "/approve", act, "approve", Body, None, Said),
-    Endpoint("GET", "/health", look, None, returns=Said),
+    Endpoint("GET", "/things", look, "read", returns=Actor),
+    Endpoint("POST", "/act", act, "operate", Body, None, Actor),
+    Endpoint("POST", "/approve", act, "approve", Body, None, Actor),
+    Endpoint("GET", "/health", look, None, returns=Actor),
 )
 
 
-class House:
-    """`async with House(tmp_path) as house`: a server with every kind of route."""
+class AuthServer:
+    """`async with AuthServer(tmp_path) as auth_server`: a server with every kind of route."""
 
     def __init__(self, folder: Path, engine: AsyncEngine | None = None, clock: Any = None, **rules: Any) -> None:
         self.folder = folder
         self.clock = clock or Clock()
-        self.book = Book()
+        self.audit = AuditRecorder()
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port: int = self.socket.getsockname()[1]
         self.host = f"127.0.0.1:{self.port}"
         self.origin = f"http://{self.host}"
-        self.engine = engine or create_async_engine(f"sqlite+aiosqlite:///{folder / 'doors.sqlite'}")
+        self.engine = engine or create_async_engine(f"sqlite+aiosqlite:///{folder / 'auth.sqlite'}")
         self.rules = AuthSettings(port=self.port, **rules)
-        self.doors = Authorizer(self.engine, self.rules, self.book, self.clock)
-        self.open_sockets = 0
+        self.auth = Authorizer(self.engine, self.rules, self.audit, self.clock)
+        self.open_sockets: dict[asyncio.Event, str] = {}
+        self.auth.track_connections(self.open_sockets.values, self._end_sockets)
         self.code = ""
 
     async def __aenter__(self) -> Self:
-        await self.doors.start()
-        self.code = await self.doors.start_code()
+        await self.auth.start()
+        self.code = await self.auth.start_code()
         self.app = self._app()
         config = uvicorn.Config(
-            AuthMiddleware(self.app, self.doors.threshold),
+            AuthMiddleware(self.app, self.auth.origin_policy),
             proxy_headers=False,
             server_header=False,
             log_config=None,
@@ -136,7 +137,7 @@ class House:
     async def __aexit__(self, *_: object) -> None:
         self.server.should_exit = True
         await self._serving
-        await self.doors.close()
+        await self.auth.close()
         await self.engine.dispose()
 
     # ------------------------------------------------------------ the client's side
@@ -179,7 +180,7 @@ class House:
 
     async def token(self, *scopes: Scope, lifetime: float | None = None) -> tuple[str, dict[str, str]]:
         """The id of a new token, and the header it is sent in."""
-        client, secret = await self.doors.clients.create(
+        client, secret = await self.auth.clients.create(
             "token", "token:test", scopes, label="test", by="test", lifetime=lifetime
         )
         return client.id, {"Authorization": f"Bearer {secret}"}
@@ -196,25 +197,25 @@ class House:
         (static / "app.js").write_text("'use strict'")
         app = Starlette(
             routes=[
-                *(route(endpoint) for endpoint in (*ENDPOINTS, *MINE)),
+                *(make_route(endpoint) for endpoint in (*ENDPOINTS, *MINE)),
                 Route("/api/v1/stream", self._stream),
                 Route("/api/v1/forgotten", _forgotten),
                 WebSocketRoute("/api/v1/ws", self._socket),
                 WebSocketRoute("/api/v1/pty", self._terminal),
                 WebSocketRoute("/api/v1/forgotten-ws", _forgotten_socket),
-                Mount("/", Shell(StaticFiles(directory=static, html=True))),
+                Mount("/", PublicStaticFiles(StaticFiles(directory=static, html=True))),
             ]
         )
         app.state.acts = []
         # The routes used here want nothing else of a console.
-        app.state.console = SimpleNamespace(doors=self.doors, audit=NoAuditLog(), refusals=Refusals())
+        app.state.console = SimpleNamespace(auth=self.auth, audit=NoAuditLog(), refusals=Refusals())
         return app
 
     async def _stream(self, request: Request) -> Response:
         try:
-            principal = await self.doors.admit(request, "read")
+            principal = await self.auth.admit(request, "read")
         except ApiError as error:
-            return failure(error)
+            return error_response(error)
 
         async def events() -> AsyncIterator[bytes]:
             yield f"data: {principal.name}\n\n".encode()
@@ -222,30 +223,36 @@ class House:
         return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
 
     async def _socket(self, socket: WebSocket) -> None:
-        await self._talk(socket, "read")
+        await self._serve_socket(socket, "read")
 
     async def _terminal(self, socket: WebSocket) -> None:
-        await self._talk(socket, "terminal")
+        await self._serve_socket(socket, "terminal")
 
-    async def _talk(self, socket: WebSocket, scope: Scope) -> None:
-        principal = await self.doors.admit(socket, scope)
+    def _end_sockets(self, client: str) -> None:
+        for ended, whose in self.open_sockets.items():
+            if whose == client:
+                ended.set()
+
+    async def _serve_socket(self, socket: WebSocket, scope: Scope) -> None:
+        principal = await self.auth.admit(socket, scope)
         ended = asyncio.Event()
         await socket.accept()
-        self.open_sockets += 1
-        with self.doors.watching(principal, lambda _: ended.set()):
+        self.open_sockets[ended] = principal.client
+        try:
             await socket.send_text(principal.name)
-            hearing = asyncio.create_task(_hear(socket))
+            reading = asyncio.create_task(_read_all(socket))
             ending = asyncio.create_task(ended.wait())
-            await asyncio.wait([hearing, ending], return_when=asyncio.FIRST_COMPLETED)
-            for task in (hearing, ending):
+            await asyncio.wait([reading, ending], return_when=asyncio.FIRST_COMPLETED)
+            for task in (reading, ending):
                 task.cancel()
-            await asyncio.gather(hearing, ending, return_exceptions=True)
-        self.open_sockets -= 1
+            await asyncio.gather(reading, ending, return_exceptions=True)
+        finally:
+            del self.open_sockets[ended]
         if ended.is_set():
             await socket.close(4001, "revoked")
 
 
-async def _hear(socket: WebSocket) -> None:
+async def _read_all(socket: WebSocket) -> None:
     try:
         while True:
             await socket.receive_text()

@@ -1,4 +1,4 @@
-"""A server with nothing but sessions and their files, asked without a network: requests are as hostile as one likes."""
+"""A server with sessions and file routes only, called without a network, so that requests can be hostile."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from bobstay.config.environment import Environment
 from bobstay.model.session_events import SessionConfig
 from bobstay.server.api import blobs_routes, diff_routes, files_routes, worktrees_routes
-from bobstay.server.api.dispatch import route
+from bobstay.server.api.dispatch import make_route
 from bobstay.server.auth.principal import OWNER, Principal
 from bobstay.server.console import Config, Console
 from bobstay.server.runner import Runner
@@ -42,7 +42,7 @@ class Reply(Struct):
         return str(self.json["error"]["code"])
 
 
-class _Doors:
+class _Authentication:
     async def admit(self, connection: Any, scope: Any) -> Principal:
         return OWNER
 
@@ -51,7 +51,7 @@ def _no_agents(id: str, epoch: int, session: OpenSession) -> Any:
     raise WorkerError("nobody works here")
 
 
-class Shelf:
+class FilesHost:
     """`work` is the directory of its sessions; `outside` lies beside the allowed root."""
 
     def __init__(self, folder: Path) -> None:
@@ -69,14 +69,14 @@ class Shelf:
         config = Config(state=str(self.root / "bobstay" / "server"), roots=(str(self.root),))
         given: dict[str, Any] = dict.fromkeys(Console.__struct_fields__[: -len(Console.__struct_defaults__)])
         given |= {"config": config, "environment": self.environment, "registry": self.registry, "hub": self.hub}
-        self.console = Console(**given | {"doors": _Doors(), "runner": Runner(self.registry, _no_agents)})
+        self.console = Console(**given | {"auth": _Authentication(), "runner": Runner(self.registry, _no_agents)})
         endpoints = (
             *files_routes.ENDPOINTS,
             *diff_routes.ENDPOINTS,
             *worktrees_routes.ENDPOINTS,
             *blobs_routes.ENDPOINTS,
         )
-        self.app = Starlette(routes=[route(endpoint) for endpoint in endpoints])
+        self.app = Starlette(routes=[make_route(endpoint) for endpoint in endpoints])
         self.app.state.console = self.console
 
     def session(self, cwd: Path | None = None, **config: Any) -> OpenSession:
@@ -84,7 +84,7 @@ class Shelf:
 
     def close(self) -> None:
         for session in self.registry.all_open():
-            self.registry.shut(session.id)
+            self.registry.release(session.id)
 
     async def get(self, path: str, /, headers: dict[str, str] | None = None, **query: Any) -> Reply:
         return await self.ask("GET", path, urlencode(query).encode(), headers)

@@ -1,4 +1,4 @@
-"""A small server of our own around the streams: real sockets, real logs, and clients that keep to the rules."""
+"""A small server around the streams with real sockets and logs, and clients that follow the protocol."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed
 from bobstay.model.event import BlockDone, Durable, MessageDone, Noted, Prompted, RunDone, TurnStarted
 from bobstay.model.message import Text, Usage
 from bobstay.model.session_events import SessionConfig
-from bobstay.server.api.dispatch import route
+from bobstay.server.api.dispatch import make_route
 from bobstay.server.auth.principal import OWNER, Principal, Scope
 from bobstay.server.errors import ApiError
 from bobstay.server.server_ports import NoIndex
@@ -34,14 +34,14 @@ from bobstay.sessions.log_store import LogStore
 from tests.deadline import DEADLINE
 
 
-class Impatient(StreamProtocol):
-    """Gives a close half a second to get through."""
+class ShortGraceProtocol(StreamProtocol):
+    """Gives a close half a second to complete."""
 
     grace = 0.5
 
 
-class Door:
-    """Lets everybody in who does not say otherwise."""
+class StubAuthorizer:
+    """Authorizes everybody as `principal`, unless `error` is set."""
 
     def __init__(self) -> None:
         self.principal = OWNER
@@ -54,28 +54,28 @@ class Door:
 
 
 class _Console(msgspec.Struct):
-    doors: Door
+    auth: StubAuthorizer
 
 
-class Ground:
-    """The server. `url` and `port` say where it is."""
+class StreamTestbed:
+    """The server, at `url` and `port`."""
 
     def __init__(self, folder: Path, heartbeat: float = 15.0, more: tuple[BaseRoute, ...] = ()) -> None:
         self.folder = folder
-        self.door = Door()
+        self.authorizer = StubAuthorizer()
         self.hub = Hub()
         self.registry = SessionRegistry(LogStore(str(folder / "sessions")), self.hub, NoIndex())
         self.timing = StreamTiming.of(heartbeat)
         self.streams = Streams(self.registry, "server-1", self.timing)
         routes = [
-            websocket_route(self.streams, self.door.admit),
-            *(route(each) for each in sse_stream.ENDPOINTS),
+            websocket_route(self.streams, self.authorizer.admit),
+            *(make_route(each) for each in sse_stream.ENDPOINTS),
             *more,
         ]
         self.app = Starlette(routes=routes)
         self.app.state.streams = self.streams
-        self.app.state.console = _Console(self.door)
-        options = {**server_options(self.timing), "ws": Impatient, "log_level": "critical", "lifespan": "off"}
+        self.app.state.console = _Console(self.authorizer)
+        options = {**server_options(self.timing), "ws": ShortGraceProtocol, "log_level": "critical", "lifespan": "off"}
         self.server = StreamServer(uvicorn.Config(self.app, **options), self.hub)
         self.port = 0
         self._task: asyncio.Task[None] | None = None
@@ -91,7 +91,7 @@ class Ground:
         await self._end()
         self.streams.close()
         for session in self.registry.all_open():
-            self.registry.shut(session.id)
+            self.registry.release(session.id)
 
     async def stop(self) -> None:
         self.server.should_exit = True
@@ -104,7 +104,7 @@ class Ground:
             return
         for listening in self.server.servers:
             listening.close()
-        self.hub.shut()
+        self.hub.close_all()
         state = self.server.server_state
         for connection in tuple(state.connections):
             connection.transport.abort()
@@ -136,7 +136,7 @@ class Tab:
         self.raw: list[bytes] = []
         """The same frames as they came."""
         self.messages = 0
-        self._place = 0
+        self._position = 0
 
     async def say(self, kind: str, **fields: Any) -> None:
         await self.connection.send(msgspec.json.encode({"type": kind, **fields}).decode())
@@ -155,17 +155,17 @@ class Tab:
     async def wait_for(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         async with asyncio.timeout(DEADLINE):
             while True:
-                while self._place < len(self.frames):
-                    self._place += 1
-                    if condition(self.frames[self._place - 1]):
-                        return self.frames[self._place - 1]
+                while self._position < len(self.frames):
+                    self._position += 1
+                    if condition(self.frames[self._position - 1]):
+                        return self.frames[self._position - 1]
                 await self.receive()
 
     async def receive(self) -> None:
         """Take in one message."""
-        said = await self.connection.recv(decode=False)
+        message = await self.connection.recv(decode=False)
         self.messages += 1
-        raw = [bytes(part) for part in msgspec.json.decode(said, type=list[msgspec.Raw])]
+        raw = [bytes(part) for part in msgspec.json.decode(message, type=list[msgspec.Raw])]
         self.raw += raw
         self.frames += [msgspec.json.decode(part) for part in raw]
 
@@ -190,10 +190,12 @@ async def tab(url: str, **options: Any) -> AsyncIterator[Tab]:
         yield made
 
 
-def turn(number: int, words: int = 5) -> list[Durable]:
+def turn(number: int, block_count: int = 5) -> list[Durable]:
     """The events of a short turn."""
     message = f"message-{number}"
-    blocks: list[Durable] = [BlockDone(message, index, Text(f"word {index} ü {number}")) for index in range(words)]
+    blocks: list[Durable] = [
+        BlockDone(message, index, Text(f"word {index} ü {number}")) for index in range(block_count)
+    ]
     return [
         Prompted(f"prompt-{number}", (Text(f"do {number}"),)),
         TurnStarted(number, "demo", "default"),
@@ -233,9 +235,9 @@ async def all_of(url: str, topic: str, count: int, drop_at: int = 0) -> list[byt
             new = 0
             with suppress(ConnectionClosed):
                 while len(found) < count and not (drop_at and new >= drop_at):
-                    place = len(watcher.raw)
+                    start = len(watcher.raw)
                     await asyncio.wait_for(watcher.receive(), DEADLINE)
-                    for raw, frame in zip(watcher.raw[place:], watcher.frames[place:], strict=True):
+                    for raw, frame in zip(watcher.raw[start:], watcher.frames[start:], strict=True):
                         if "seq" in frame and not (drop_at and new >= drop_at):
                             assert frame["seq"] == len(found) + 1, (frame["seq"], len(found))
                             found.append(raw)

@@ -9,9 +9,9 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 
 from tests.deadline import DEADLINE
-from tests.server.api.place import Place
+from tests.server.api.running_console import RunningConsole
 
-Said = dict[str, Any]
+Message = dict[str, Any]
 
 
 class Sse:
@@ -46,9 +46,9 @@ class Sse:
 
     _waiting: list[str] = []
 
-    async def until(self, wanted: Callable[[Said], bool]) -> list[Said]:
+    async def until(self, wanted: Callable[[Message], bool]) -> list[Message]:
         """The events up to the first that is wanted."""
-        found: list[Said] = []
+        found: list[Message] = []
         async with asyncio.timeout(DEADLINE):
             while (block := await self.block()) is not None:
                 if block.startswith("data: "):
@@ -57,9 +57,9 @@ class Sse:
                         return found
         raise AssertionError(f"the stream ended: {found}")
 
-    async def rest(self) -> list[Said]:
+    async def rest(self) -> list[Message]:
         """All events up to the end of the stream."""
-        found: list[Said] = []
+        found: list[Message] = []
         async with asyncio.timeout(DEADLINE):
             while (block := await self.block()) is not None:
                 if block.startswith("data: "):
@@ -73,9 +73,9 @@ class Sse:
 
 
 @asynccontextmanager
-async def sse(place: Place, path: str, headers: dict[str, str] | None = None) -> AsyncIterator[Sse]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", place.port, limit=16 * 1024 * 1024)
-    given = {"Host": place.host, **place.headers, **(headers or {})}
+async def sse(server: RunningConsole, path: str, headers: dict[str, str] | None = None) -> AsyncIterator[Sse]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=16 * 1024 * 1024)
+    given = {"Host": server.host, **server.headers, **(headers or {})}
     lines = [f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in given.items()), "", ""]
     writer.write("\r\n".join(lines).encode())
     stream = Sse(reader, writer)
@@ -92,28 +92,28 @@ async def sse(place: Place, path: str, headers: dict[str, str] | None = None) ->
 class Socket:
     def __init__(self, connection: ClientConnection) -> None:
         self.connection = connection
-        self.heard: list[Said] = []
+        self.received: list[Message] = []
 
-    async def say(self, message: Said | str) -> None:
+    async def send(self, message: Message | str) -> None:
         await self.connection.send(message if isinstance(message, str) else json.dumps(message))
 
-    async def until(self, wanted: Callable[[Said], bool]) -> list[Said]:
+    async def until(self, wanted: Callable[[Message], bool]) -> list[Message]:
         """The messages up to the first that is wanted."""
-        found: list[Said] = []
+        found: list[Message] = []
         async with asyncio.timeout(DEADLINE):
             while True:
                 found.append(json.loads(await self.connection.recv()))
-                self.heard.append(found[-1])
+                self.received.append(found[-1])
                 if wanted(found[-1]):
                     return found
 
 
 @asynccontextmanager
-async def socket(place: Place, path: str, headers: dict[str, str] | None = None) -> AsyncIterator[Socket]:
-    given = place.headers if headers is None else headers
-    async with connect(f"ws://{place.host}{path}", additional_headers=given, proxy=None) as connection:
+async def socket(server: RunningConsole, path: str, headers: dict[str, str] | None = None) -> AsyncIterator[Socket]:
+    given = server.headers if headers is None else headers
+    async with connect(f"ws://{server.host}{path}", additional_headers=given, proxy=None) as connection:
         yield Socket(connection)
 
 
-def of_type(name: str, **fields: Any) -> Callable[[Said], bool]:
-    return lambda said: said["type"] == name and all(said.get(key) == value for key, value in fields.items())
+def of_type(name: str, **fields: Any) -> Callable[[Message], bool]:
+    return lambda message: message["type"] == name and all(message.get(key) == value for key, value in fields.items())
