@@ -33,7 +33,7 @@ async def come(desk: Desk, path: str = "/", **seat: Any) -> Page:
 
 async def is_live(page: Page) -> None:
     if await page.evaluate("() => matchMedia('(max-width: 767px)').matches"):
-        await expect(page.get_by_role("navigation", name="Places")).to_be_visible()
+        await expect(page.get_by_role("navigation", name="Navigation")).to_be_visible()
     else:
         await expect(state(page)).to_contain_text("live")
 

@@ -15,7 +15,7 @@ from bobstay.server.auth.principal import SCOPES, Scope
 from tests.browser.watch import Watch
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
-from tests.server.api.place import Place
+from tests.server.api.running_console import RunningConsole
 
 ROOT = Path(__file__).parents[2]
 SHOTS = Path(os.environ.get("BOBSTAY_SHOTS") or ROOT / "tests/browser/shots")
@@ -55,8 +55,8 @@ class Seat:
 
     async def code(self) -> str:
         """A one-time code for this person."""
-        doors = self.desk.place.console.doors
-        code, _ = await doors.codes.issue(
+        auth = self.desk.place.console.auth
+        code, _ = await auth.codes.issue(
             self._who, self._scopes, label="browser", by="test", expires_in=600, lifetime=3600
         )
         return code
@@ -138,7 +138,7 @@ class Desk:
         self.model = model
         self.folder = folder
         self.seats: list[Seat] = []
-        self.place = Place(model, folder, **config)
+        self.place = RunningConsole(model, folder, **config)
         self._config = config
 
     async def __aenter__(self) -> Self:
@@ -229,7 +229,7 @@ class Desk:
 
     async def start(self) -> None:
         """Start a server again after `stop`."""
-        again = Place(self.model, self.folder, **self._config)
+        again = RunningConsole(self.model, self.folder, **self._config)
         again.socket.close()
         port = self.place.port
         again.socket = socket.create_server(("127.0.0.1", port))

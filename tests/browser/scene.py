@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from tests.browser.desk import Desk
-from tests.modelserver.script import SAID, Call, Counts, Gate, Say, Step, Think
+from tests.modelserver.script import PHRASE, Call, Counts, Gate, Say, Step, Think
 
 CART = '''"""The shopping cart."""
 
@@ -112,7 +112,7 @@ def project(folder: Path) -> Path:
 
 async def begin(desk: Desk, cwd: Path, prompt: str, steps: list[Step], **config: Any) -> str:
     """A session whose prompt is just what a person would write."""
-    desk.play(SAID + prompt, *steps)
+    desk.play(PHRASE + prompt, *steps)
     settings = {"permission_mode": "plan" if config.get("workflow") == "plan" else "acceptEdits", **config}
     return await desk.launch(prompt, cwd=str(cwd), title=prompt[:60], **settings)
 

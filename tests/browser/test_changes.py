@@ -18,7 +18,7 @@ async def wrote(desk: Desk, title: str, *names: str) -> str:
 
 
 async def choose(page: Page, scope: str) -> None:
-    await page.get_by_role("button", name="Changes by: ").click()
+    await page.get_by_role("button", name="Show changes of: ").click()
     await page.get_by_role("menuitemradio", name=scope).click()
 
 

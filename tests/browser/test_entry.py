@@ -39,7 +39,7 @@ async def test_a_code_that_was_used_is_told_in_words(desk: Desk) -> None:
     second = await desk.seat()
     second.expect("401")
     page = await second.open(code=code)
-    await expect(page.get_by_text("was used already")).to_be_visible()
+    await expect(page.get_by_text("was already used")).to_be_visible()
     await expect(page.get_by_role("navigation", name="Sessions")).to_have_count(0)
     assert "code=" not in page.url
 
@@ -95,8 +95,8 @@ async def test_a_link_to_a_session_leads_to_it(desk: Desk) -> None:
 
 async def test_an_address_that_leads_nowhere_says_so(desk: Desk) -> None:
     page = await desk.open("/no/such/place.html")
-    await expect(page.get_by_text("There is nothing at this address")).to_be_visible()
-    await page.get_by_role("link", name="To the sessions").click()
+    await expect(page.get_by_text("Page not found")).to_be_visible()
+    await page.get_by_role("link", name="Back to sessions").click()
     await expect(page).to_have_url(f"{desk.url}/")
 
 
@@ -124,12 +124,12 @@ async def test_the_first_load_is_small_where_somebody_is_needed(desk: Desk) -> N
     session = await asking(desk, "fix the cart")
     page = await desk.open()
     await expect(page.get_by_role("button", name="Allow", exact=False).first).to_be_visible()
-    await fits(desk, page, "Overview", "Decision")
+    await fits(desk, page, "Overview", "ApprovalCard")
     seat = await desk.seat()
     page = await seat.open(f"/session/{session}")
     await expect(page.get_by_role("region", name="Needs you").get_by_role("button", name="Deny").first).to_be_visible()
     await expect(page.get_by_role("tabpanel", name="Changes").get_by_text("No changes", exact=True)).to_be_visible()
-    await fits(desk, page, "SessionPage", "Decision", "DiffPanel")
+    await fits(desk, page, "SessionPage", "ApprovalCard", "DiffPanel")
 
 
 async def fits(desk: Desk, page: Page, *parts: str) -> None:

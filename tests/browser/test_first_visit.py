@@ -20,7 +20,7 @@ class Bare(Desk):
 
     def __init__(self, browser: Browser, model: ModelServer, folder: Path, **keys: str) -> None:
         super().__init__(browser, model, folder)
-        self.place.environment = replace(self.place.environment, keys=keys, named=dict(keys), model="")
+        self.place.environment = replace(self.place.environment, keys=keys, all_variables=dict(keys), model="")
 
 
 @pytest.fixture
@@ -132,6 +132,6 @@ async def test_a_directory_is_added_in_the_settings(desk: Desk, tmp_path_factory
 
 async def test_the_keyboard_is_not_called_keys(desk: Desk) -> None:
     page = await come(desk, "/settings/models")
-    parts = page.get_by_role("navigation", name="Parts of the settings")
+    parts = page.get_by_role("navigation", name="Settings sections")
     await expect(parts.get_by_role("link", name="Keyboard shortcuts")).to_be_visible()
     await expect(parts.get_by_role("link", name="Keys", exact=True)).to_have_count(0)

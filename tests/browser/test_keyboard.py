@@ -8,7 +8,7 @@ from playwright.async_api import Page, expect
 from tests.browser.around import done, is_live, known, repository
 from tests.browser.desk import Desk
 from tests.browser.held import Held
-from tests.modelserver.script import SAID, Call, Say, Step
+from tests.modelserver.script import PHRASE, Call, Say, Step
 
 EDIT = {"file_path": "cart.py", "old_string": "return sum(items)", "new_string": "return sum(items, 0)"}
 
@@ -37,12 +37,12 @@ async def test_a_whole_errand_needs_no_mouse(desk: Desk) -> None:
     for words in (["init", "-q", "-b", "main"], ["add", "."], [*identity, "commit", "-qm", "Begin"]):
         subprocess.run(["git", *words], cwd=desk.work, check=True)
     desk.play(
-        SAID + "Fix the cart",
+        PHRASE + "Fix the cart",
         Step(blocks=[Say("Let me see."), Call("Read", {"file_path": "cart.py"})]),
         Step(blocks=[Call("Edit", EDIT)]),
         Step(blocks=[Say("The cart adds up to a marmalade.")]),
     )
-    desk.play(SAID + "Begin at one", Step(blocks=[Say("It begins at one now.")]))
+    desk.play(PHRASE + "Begin at one", Step(blocks=[Say("It begins at one now.")]))
     page = await desk.open("/")
     press, write = page.keyboard.press, page.keyboard.type
     await expect(page.get_by_text("live", exact=True)).to_be_visible()
@@ -98,7 +98,7 @@ async def test_what_is_typed_before_the_palette_has_come_is_written_into_its_fie
     session = await done(desk, "fix the cart")
     # A service worker would fetch the palette beforehand.
     seat = await known(await desk.seat(service_workers="block"))
-    held = await Held().at(seat.context, re.compile(r"/assets/Finder"))
+    held = await Held().at(seat.context, re.compile(r"/assets/PaletteSheet"))
     page = await seat.open(f"/session/{session}")
     await is_live(page)
     message = page.get_by_role("textbox", name="Message", exact=True)
@@ -116,7 +116,7 @@ async def test_what_is_typed_before_the_palette_has_come_is_written_into_its_fie
     await page.keyboard.press("Backspace")
     await page.keyboard.type("us")
     await held.let_go()
-    palette = page.get_by_role("dialog", name="Find anything")
+    palette = page.get_by_role("dialog", name="Search or run a command")
     await expect(palette.get_by_role("option", name="Go to usage")).to_be_visible()
     await page.keyboard.type("age")
     await expect(palette.get_by_role("combobox")).to_have_value("usage")
@@ -131,7 +131,7 @@ async def test_the_focus_goes_back_to_where_it_was_before_the_palette(desk: Desk
     await is_live(page)
     message = page.get_by_role("textbox", name="Message", exact=True)
     listed = page.get_by_role("searchbox", name="Filter sessions")
-    palette = page.get_by_role("dialog", name="Find anything")
+    palette = page.get_by_role("dialog", name="Search or run a command")
     for field in (message, listed, message):
         await field.focus()
         await page.keyboard.press("Control+k")

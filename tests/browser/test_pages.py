@@ -36,7 +36,7 @@ async def said(desk: Desk, title: str, text: str, **config: object) -> str:
 
 async def test_usage_shows_costs_and_the_same_numbers_in_tables(desk: Desk) -> None:
     page = await come(desk, "/usage")
-    await expect(page.get_by_text("Nothing was spent in 30 days")).to_be_visible()
+    await expect(page.get_by_text("No usage in the last 30 days")).to_be_visible()
 
     word = desk.play(
         "runs",
@@ -56,7 +56,7 @@ async def test_usage_shows_costs_and_the_same_numbers_in_tables(desk: Desk) -> N
 
     await page.get_by_role("button", name="7 days").click()
     await page.get_by_role("button", name="Tokens").click()
-    await expect(page.get_by_role("img", name=re.compile("^Tokens by day, 7 days, 8.4k in all"))).to_be_visible()
+    await expect(page.get_by_role("img", name=re.compile("^Tokens by day, 7 days, 8.4k total"))).to_be_visible()
     await page.get_by_text("Numbers by day").click()
     days = page.get_by_role("table", name="Numbers by day").get_by_role("row")
     await expect(days).to_have_count(8)
@@ -69,11 +69,11 @@ async def test_words_are_found_in_all_sessions_and_lead_to_their_place(desk: Des
     await said(desk, "fruit", "Pears are <b>green</b> and \u202eapples are not.")
     begun = await said(desk, "colours", "The wall is green too.")
     page = await come(desk, "/search")
-    await expect(page.get_by_text("Search in everything")).to_be_visible()
-    field = page.get_by_role("combobox", name="Search in all sessions")
+    await expect(page.get_by_text("Search all sessions")).to_be_visible()
+    field = page.get_by_role("combobox", name="Search all sessions")
     await expect(field).to_be_focused()
     await field.fill("gree")
-    places = page.get_by_role("list", name="Places found").get_by_role("listitem")
+    places = page.get_by_role("list", name="Search results").get_by_role("listitem")
     await expect(places).to_have_count(2)
     await expect(places.nth(1)).to_contain_text("<b>green</b> and RLOapples")
     await expect(places.first.locator("mark").first).to_have_text("green")
@@ -92,7 +92,7 @@ async def test_words_are_found_in_all_sessions_and_lead_to_their_place(desk: Des
     await page.go_back()
     await expect(field).to_have_value("gree")
     await field.fill("zebra")
-    await expect(page.get_by_text("Nothing was found")).to_be_visible()
+    await expect(page.get_by_text("No results")).to_be_visible()
 
 
 async def test_rules_are_explained_added_and_removed(desk: Desk) -> None:
@@ -105,7 +105,7 @@ async def test_rules_are_explained_added_and_removed(desk: Desk) -> None:
     await page.get_by_label("Rule", exact=True).fill("Bash(npm run test:*)")
     await expect(page.get_by_text("Allows commands that begin with “npm run test”.")).to_be_visible()
     await page.get_by_role("button", name="Add", exact=True).click()
-    allowed = page.get_by_role("list", name="Allowed without asking").get_by_role("listitem")
+    allowed = page.get_by_role("list", name="Always allow").get_by_role("listitem")
     await expect(allowed).to_contain_text("Bash(npm run test:*)")
     await expect(allowed).to_contain_text("settings.local.json")
     assert "npm run test" in (desk.work / ".bobstay/settings.local.json").read_text()
@@ -130,10 +130,10 @@ async def test_what_a_directory_brings_is_listed_and_trusted_by_hand(desk: Desk)
     page = await come(desk, "/settings/hooks")
     hooks = page.get_by_role("list", name="Hooks").get_by_role("listitem")
     await expect(hooks).to_contain_text("true <i>")
-    await expect(hooks).to_contain_text("not in force")
+    await expect(hooks).to_contain_text("not active")
     await page.get_by_role("button", name="Trust this directory").click()
     await expect(page.get_by_text("This directory is trusted")).to_be_visible()
-    await expect(hooks).not_to_contain_text("not in force")
+    await expect(hooks).not_to_contain_text("not active")
     await page.get_by_role("link", name="Skills").click()
     await expect(page.get_by_role("region", name="Skills")).to_contain_text("SKILL.md")
 
@@ -142,24 +142,24 @@ async def test_a_key_is_changed_by_pressing_another(desk: Desk) -> None:
     page = await come(desk, "/settings/keys")
     await page.get_by_role("button", name="Key for New session: C").click()
     await page.keyboard.press("j")
-    await expect(page.get_by_text("Also the key for “Down”")).to_be_visible()
+    await expect(page.get_by_text("Also used for “Down”")).to_be_visible()
     await page.get_by_role("button", name="Key for New session: J").click()
     await page.keyboard.press("n")
-    await expect(page.get_by_text("Also the key for “Down”")).to_have_count(0)
+    await expect(page.get_by_text("Also used for “Down”")).to_have_count(0)
     await page.get_by_role("heading", name="Keyboard shortcuts").click()
     await page.keyboard.press("n")
     await expect(page).to_have_url(f"{desk.url}/new")
     await page.goto(f"{desk.url}/settings/keys")
-    await page.get_by_role("button", name="Put the key for New session back").click()
+    await page.get_by_role("button", name="Reset key for New session").click()
     await expect(page.get_by_role("button", name="Key for New session: C")).to_be_visible()
 
 
 async def test_another_device_is_let_in_and_shut_out_again(desk: Desk) -> None:
     """FM-46: what is revoked is out at once."""
     page = await come(desk, "/settings/devices")
-    await page.get_by_label("What it is called").fill("phone")
+    await page.get_by_label("Name", exact=True).fill("phone")
     await page.get_by_role("checkbox", name="operate").check()
-    await page.get_by_role("button", name="Make a code").click()
+    await page.get_by_role("button", name="Create code").click()
     link = await page.get_by_role("status").locator("code").inner_text()
     other = await desk.seat()
     other.expect("401")
@@ -170,7 +170,7 @@ async def test_another_device_is_let_in_and_shut_out_again(desk: Desk) -> None:
     await page.reload()
     devices = page.get_by_role("list", name="Devices").get_by_role("listitem")
     await expect(devices.filter(has_text="phone")).to_contain_text("read, operate, approve")
-    await expect(devices.filter(has_text="this one")).to_have_count(1)
+    await expect(devices.filter(has_text="this device")).to_have_count(1)
     await page.get_by_role("button", name="Revoke phone").click()
     await expect(devices.filter(has_text="phone")).to_have_count(0)
     await expect(theirs.get_by_role("textbox", name="Sign-in code")).to_be_visible()
@@ -194,7 +194,7 @@ async def test_somebody_is_added_to_the_team_and_signs_in(desk: Desk) -> None:
     await theirs.get_by_role("button", name="Sign in with password").click()
     await expect(theirs.get_by_role("navigation", name="Sessions")).to_be_visible()
     await theirs.goto(f"{desk.url}/settings/audit")
-    await expect(theirs.get_by_text("The audit is shown to whoever has the scope admin.")).to_be_visible()
+    await expect(theirs.get_by_text("Only administrators can see the audit log.")).to_be_visible()
 
 
 async def test_the_theme_is_chosen_and_remembered(desk: Desk) -> None:
@@ -248,7 +248,7 @@ async def test_sessions_that_exist_are_picked_and_one_is_left_out_again(desk: De
     await page.get_by_role("button", name="Compare 2").click()
     await expect(page.get_by_text("I am one.")).to_be_visible()
     await expect(page.get_by_text("I am three.")).to_be_visible()
-    await page.get_by_role("button", name="Leave one out").click()
+    await page.get_by_role("button", name="Remove one").click()
     await expect(page.get_by_role("region", name=COLUMN)).to_have_count(1)
     await page.reload()
     await expect(page.get_by_text("I am three.")).to_be_visible()
@@ -267,7 +267,7 @@ async def test_on_a_phone_the_same_pages_fit(desk: Desk) -> None:
     await fits(page)
     assert await desk.axe() == []
     await page.goto(f"{desk.url}/search?q=pears")
-    await expect(page.get_by_role("list", name="Places found")).to_contain_text("Pears")
+    await expect(page.get_by_role("list", name="Search results")).to_contain_text("Pears")
     await fits(page)
     for part in ("permissions", "keys", "devices", "people"):
         await page.goto(f"{desk.url}/settings/{part}")

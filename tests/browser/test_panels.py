@@ -78,7 +78,7 @@ async def test_changes_are_listed_as_they_happen_and_each_kind_of_file_has_its_l
     await expect(page.get_by_text("5 files")).to_be_visible()
 
     await page.get_by_role("button", name="run.sh").first.click()
-    await expect(panel(page).get_by_text("it can be executed now")).to_be_visible()
+    await expect(panel(page).get_by_text("now executable")).to_be_visible()
     await page.get_by_role("button", name="new.md").first.click()
     await expect(file_of(page, "new.md").get_by_text("Was")).to_be_visible()
 
@@ -101,7 +101,7 @@ async def test_lines_are_commented_on_and_all_comments_are_sent_as_one_message(d
     await page.reload()
     await page.get_by_role("button", name="2 comments", exact=True).click()
     tray = page.get_by_role("region", name="Comments")
-    await tray.get_by_role("button", name="Edit the comment").first.click()
+    await tray.get_by_role("button", name="Edit comment").first.click()
     await tray.get_by_label("Comment", exact=True).fill("Why is this gone?")
     await page.keyboard.press("Enter")
     await page.get_by_role("button", name="Send 2 comments").click()
@@ -150,16 +150,16 @@ async def test_the_work_of_a_work_tree_is_committed_merged_back_and_cleared_away
     begun = await desk.launch(f"write {word}", worktree=True, permission_mode="acceptEdits", title="notes")
     await desk.place.until_status(begun, "completed")
     page = await come(desk, f"/session/{begun}")
-    tree = page.get_by_role("region", name="Work tree")
+    tree = page.get_by_role("region", name="Worktree")
     await expect(tree).to_contain_text("1 not committed")
     await tree.get_by_role("button", name="Commit").click()
-    await tree.get_by_label("Message of the commit").fill("Add notes")
+    await tree.get_by_label("Commit message").fill("Add notes")
     await tree.get_by_role("button", name="Commit").last.click()
     await expect(tree.get_by_text("1 ahead")).to_have_count(1)
 
     await tree.get_by_role("button", name="Merge back").click()
     sheet = page.get_by_role("dialog", name="Merge back into main")
-    await expect(sheet.get_by_role("region", name="What changes")).to_contain_text("NOTES.md")
+    await expect(sheet.get_by_role("region", name="Preview")).to_contain_text("NOTES.md")
     await sheet.get_by_role("button", name="Squash").click()
     await sheet.get_by_role("button", name="Merge", exact=True).last.click()
     await expect(sheet).to_have_count(0)
@@ -187,18 +187,18 @@ async def test_files_are_found_by_keys_and_shown_as_what_they_are(desk: Desk) ->
     await page.keyboard.press("ArrowRight")
     await page.keyboard.press("Enter")
     await expect(panel(page).get_by_text("line 40", exact=True)).to_be_visible()
-    await page.get_by_role("button", name="Mention in the message").click()
+    await page.get_by_role("button", name="Mention in message").click()
     await expect(page.get_by_role("textbox", name="Message")).to_have_value("@src/cart.py ")
 
-    await page.get_by_role("button", name="Back to the files").click()
-    await page.get_by_label("Find a file").fill("psvg")
+    await page.get_by_role("button", name="Back to files").click()
+    await page.get_by_label("Find file").fill("psvg")
     await expect(page.get_by_role("option", name="pic.svg")).to_be_visible()
     await page.keyboard.press("Enter")
     await expect(panel(page).get_by_text("<script>alert(1)</script>")).to_be_visible()
     assert await panel(page).locator("img, iframe, object, embed").count() == 0
 
     await page.goto(f"{desk.url}/session/{begun}?file=blob.bin")
-    await expect(page.get_by_text("This is no text")).to_be_visible()
+    await expect(page.get_by_text("Not a text file")).to_be_visible()
     assert await desk.axe(within="aside") == []
 
 
@@ -207,7 +207,7 @@ async def test_a_terminal_is_typed_into_left_and_found_again(desk: Desk) -> None
     begun = await session(desk)
     page = await come(desk, f"/session/{begun}")
     await to_panel(page, "3")
-    await page.get_by_role("button", name="Open a terminal").click()
+    await page.get_by_role("button", name="Open terminal").click()
     screen = page.locator(".xterm-rows").first
     await expect(page.locator(".xterm-helper-textarea")).to_be_focused()
     await page.keyboard.type("printf '\\033]0;evil\\007\\033]52;c;ZXZpbA==\\007'; echo $((40+2))c\n")
@@ -221,20 +221,20 @@ async def test_a_terminal_is_typed_into_left_and_found_again(desk: Desk) -> None
     await expect(page.get_by_role("tab", name="Terminal 1")).to_be_focused()
     await page.reload()
     await expect(screen).to_contain_text("42c")
-    await page.get_by_role("button", name="Open another terminal").click()
+    await page.get_by_role("button", name="New terminal").click()
     await expect(page.get_by_role("tab", name="Terminal 2")).to_have_attribute("aria-selected", "true")
     await expect(page.locator(".xterm-helper-textarea").nth(1)).to_be_focused()
     await page.keyboard.type("exit 3\n")
-    await expect(page.get_by_text("Ended with code 3.")).to_be_visible()
+    await expect(page.get_by_text("Exited with code 3.")).to_be_visible()
     await page.get_by_role("button", name="Close", exact=True).click()
     await page.get_by_role("tab", name="Terminal 1").press("Delete")
-    await expect(page.get_by_text("No terminal is open")).to_be_visible()
+    await expect(page.get_by_text("No terminals")).to_be_visible()
 
 
 async def test_a_device_that_may_not_use_terminals_is_told_so(desk: Desk) -> None:
     page = await come(desk, f"/session/{await session(desk)}", scopes=("read", "operate", "approve"))
     await to_panel(page, "3")
-    await expect(page.get_by_text("This device may not use terminals")).to_be_visible()
+    await expect(page.get_by_text("Terminals are not allowed on this device")).to_be_visible()
 
 
 async def test_tasks_of_the_agent_come_by_themselves_and_those_of_people_are_theirs(desk: Desk) -> None:
@@ -253,13 +253,13 @@ async def test_tasks_of_the_agent_come_by_themselves_and_those_of_people_are_the
 
     yours = page.get_by_role("region", name="Your tasks").get_by_role("listitem")
     for title in ("First", "Second", "<b>Third</b>"):
-        await page.get_by_label("A task of your own").fill(title)
+        await page.get_by_label("New task").fill(title)
         await page.keyboard.press("Enter")
         await expect(yours.filter(has_text=title)).to_be_visible()
     await page.get_by_role("checkbox", name="Second").click()
     await expect(page.get_by_role("region", name="Your tasks")).to_contain_text("1 of 3")
     await page.get_by_role("button", name="First", exact=True).click()
-    await page.get_by_label("Name of the task").fill("Zeroth")
+    await page.get_by_label("Task name").fill("Zeroth")
     await page.keyboard.press("Enter")
     await page.get_by_role("button", name="Zeroth", exact=True).focus()
     await page.keyboard.press("Alt+ArrowDown")
@@ -274,9 +274,9 @@ async def test_tasks_of_the_agent_come_by_themselves_and_those_of_people_are_the
     listed = page.get_by_role("listbox").get_by_role("option").filter(has_text="tasks_replaced")
     await expect(listed).to_contain_text("1 of 2 done")
     await listed.click()
-    entry = page.get_by_role("region", name="One entry")
-    await expect(entry).to_contain_text("In Tasks:shown")
-    await expect(entry).to_contain_text("Server's table:written, 2 rows")
+    entry = page.get_by_role("region", name="Log entry")
+    await expect(entry).to_contain_text("Tasks panel:shown")
+    await expect(entry).to_contain_text("Database:written, 2 rows")
     assert await desk.axe(within="aside") == []
 
 
@@ -292,7 +292,7 @@ async def test_the_context_says_what_is_before_the_agent_and_who_decided(desk: D
     await expect(page.get_by_role("region", name="Instructions")).to_contain_text("AGENTS.md")
     await page.get_by_role("button", name="Decisions").click()
     decisions = page.get_by_role("region", name="Decisions")
-    await expect(decisions).to_contain_text("Waits for you")
+    await expect(decisions).to_contain_text("Waiting for you")
     asked = (await desk.place.get("/api/v1/interactions")).json["interactions"][0]["summary"]
     verdict = {"decision": "deny", "reason": "Not now.", "input_sha256": asked["input_sha256"]}
     await desk.place.post(f"/api/v1/interactions/{asked['id']}/decision", verdict)
@@ -300,8 +300,8 @@ async def test_the_context_says_what_is_before_the_agent_and_who_decided(desk: D
     await expect(decisions).to_contain_text("Not now.")
     await expect(panel(page)).to_contain_text("Turns1Steps2 max 100 per turn")
 
-    await page.get_by_role("button", name="Workers").click()
-    workers = page.get_by_role("region", name="Workers")
+    await page.get_by_role("button", name="Processes").click()
+    workers = page.get_by_role("region", name="Processes")
     await workers.get_by_role("button", name="Stop").first.click()
     await expect(workers).to_contain_text("stopped")
     assert await desk.axe(within="aside") == []
@@ -313,13 +313,13 @@ async def test_the_raw_log_is_shown_by_its_numbers_and_grows(desk: Desk) -> None
     begun = await session(desk)
     page = await come(desk, f"/session/{begun}")
     await to_panel(page, "6")
-    log = page.get_by_role("listbox", name="Entries of the log")
+    log = page.get_by_role("listbox", name="Log entries")
     await expect(log.get_by_role("option").filter(has_text="run_done")).to_be_visible()
     await desk.place.post(f"/api/v1/sessions/{begun}/messages", {"content": f"hello {word}"})
-    await page.get_by_label("Kind of entries").select_option("run_done")
+    await page.get_by_label("Event type").select_option("run_done")
     await expect(log.get_by_role("option")).to_have_count(2)
     await log.get_by_role("option").last.click()
-    entry = page.get_by_role("region", name="One entry").locator("pre")
+    entry = page.get_by_role("region", name="Log entry").locator("pre")
     assert json.loads(await entry.inner_text())["event"]["type"] == "run_done"
     await log.focus()
     await page.keyboard.press("ArrowUp")
@@ -332,10 +332,10 @@ async def test_on_a_phone_the_panels_are_sheets(desk: Desk) -> None:
     (desk.work / "src/cart.py").write_text(CART.replace("line 7\n", "line seven\n"))
     page = await come(desk, f"/session/{await session(desk)}", size=PHONE, touch=True, theme="light")
     await page.get_by_role("button", name="Changes").click()
-    sheet = page.get_by_role("dialog", name="Around the session")
+    sheet = page.get_by_role("dialog", name="Session panel")
     await expect(sheet.get_by_text("line seven")).to_be_visible()
     await sheet.get_by_role("tab", name="Tasks").click()
-    field = sheet.get_by_label("A task of your own")
+    field = sheet.get_by_label("New task")
     await field.fill("From the train")
     await sheet.get_by_role("button", name="Add").click()
     await expect(sheet.get_by_role("checkbox", name="From the train")).to_be_visible()

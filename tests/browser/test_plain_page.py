@@ -26,4 +26,4 @@ async def test_a_code_that_was_used_is_told_in_words(plain_desk: Desk) -> None:
     second = await plain_desk.seat()
     second.expect("401")
     page = await second.open(code=code)
-    await expect(page.get_by_role("status")).to_contain_text("was used already")
+    await expect(page.get_by_role("status")).to_contain_text("was already used")

@@ -137,10 +137,10 @@ async def test_what_real_tools_did_is_shown_in_a_line_open_and_in_full(desk: Des
     await expect(line(page, "$ sleep 60")).to_contain_text("in background")
 
     await opened(page, "Read dot.png")
-    await expect(page.get_by_role("img", name="Picture of the result")).to_be_visible()
+    await expect(page.get_by_role("img", name="Image of the result")).to_be_visible()
 
     await row.hover()
-    await row.get_by_role("button", name="Look at it in full").click()
+    await row.get_by_role("button", name="Inspect call").click()
     full = page.get_by_role("dialog")
     await expect(full).to_contain_text("150")
     await page.keyboard.press("Escape")

@@ -146,14 +146,14 @@ async def test_each_kind_of_row_is_shown_as_what_it_is(desk: Desk) -> None:
     await expect(page.get_by_text("A helper speaks.")).to_be_visible()
     await group.click()
     await expect(page.get_by_text("A helper speaks.")).to_have_count(0)
-    await expect(line(page, "a result whose call never came")).to_be_visible()
+    await expect(line(page, "result without a call")).to_be_visible()
     unknown = page.get_by_role("button", name="telepathy")
     await unknown.click()
     await expect(line(page, "telepathy")).to_contain_text("<b>hm</b>")
     await expect(page.get_by_text("The disk is nearly full.")).to_be_visible()
     await expect(page.get_by_text("The model is now haiku.")).to_be_visible()
     await expect(page.get_by_text("Stopped by ada.")).to_be_visible()
-    turn = line(page, "Stopped: the step limit (max turns) is reached")
+    turn = line(page, "Step limit (max turns) reached")
     await expect(turn).to_contain_text("The limit of 1 turn is reached.")
     await expect(turn).to_contain_text("1 step · 6 tools · 8.4s · 1,200 in, 345 out · $0.01".replace(" · ", ""))
     await expect(turn.get_by_title("$0.0123")).to_be_visible()
@@ -173,7 +173,7 @@ async def test_a_long_session_opens_at_its_end_and_is_read_upwards_without_a_jum
     held = await Held().at(page, re.compile(r"/events\?.*before="))
     first = page.locator("[data-line][aria-posinset='1']")
     came = 0
-    while await page.get_by_text("Loading what came before").count():
+    while await page.get_by_text("Loading earlier messages").count():
         while not await first.count():
             await scroll(page, -1500)
         before = await spot(page)
@@ -314,7 +314,7 @@ async def test_keys_go_from_row_to_row_open_fold_inspect_and_copy(desk: Desk) ->
     await page.keyboard.press("ArrowDown")
     await expect(current).to_contain_text("Begin")
     await page.keyboard.press("ArrowDown")
-    await current.get_by_role("button", name="Copy the text").click()
+    await current.get_by_role("button", name="Copy text").click()
     assert await page.evaluate("() => navigator.clipboard.readText()") == "Some **words**."
     await page.keyboard.press("ArrowDown")
     await expect(current).to_contain_text("make colours")
@@ -347,9 +347,9 @@ async def test_tools_and_thinking_can_be_hidden_but_not_what_failed(desk: Desk) 
     written.call("Bash", {"command": "breaks"}, "Exit code 1", error=True)
     written.end()
     page = await shown(desk, written)
-    for words in ("Show or hide tool calls", "Show or hide thinking"):
+    for words in ("Toggle tool calls", "Toggle thinking"):
         await page.keyboard.press("Control+k")
-        await page.get_by_placeholder("A session, a command, a model").fill(words)
+        await page.get_by_placeholder("Search sessions, commands and models").fill(words)
         await page.get_by_role("option", name=words).click()
     await expect(line(page, "works")).to_have_count(0)
     await expect(line(page, "A thought.")).to_have_count(0)
@@ -417,7 +417,7 @@ async def test_a_session_is_forked_at_a_message(desk: Desk) -> None:
     await desk.place.until_status(session, "completed")
     page = await desk.open(f"/session/{session}")
     await line(page, "First answer.").hover()
-    await line(page, "First answer.").get_by_role("button", name="Fork the session here").click()
+    await line(page, "First answer.").get_by_role("button", name="Fork session").click()
     await page.wait_for_url(lambda url: "/session/" in url and session not in url)
     await expect(page.get_by_text("Forked from an earlier session.")).to_be_visible()
     await expect(page.get_by_text("First answer.")).to_be_visible()

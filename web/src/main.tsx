@@ -1,43 +1,43 @@
-/** The page begins here. */
+/** Entry point of the page. */
 import "@/theme/page.css";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { ApiProblem } from "@/api/client";
-import { listen } from "@/keys/useCommand";
-import { Entrance } from "@/pages/Entrance";
-import { enter } from "@/pages/enter";
+import { ApiError } from "@/api/client";
+import { listenForKeys } from "@/keys/useCommand";
+import { AuthGate } from "@/pages/AuthGate";
+import { signIn } from "@/pages/signIn";
 import { router } from "@/routes";
 import { keepTheme } from "@/theme/theme";
-import { Tips } from "@/ui/Tips";
 import { Toasts } from "@/ui/Toasts";
+import { TooltipHost } from "@/ui/TooltipHost";
 
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      refetchOnWindowFocus: false, // the stream says what changed (FM-27)
+      refetchOnWindowFocus: false, // the stream reports changes
       retry: (times, error) =>
-        times < 2 && !(error instanceof ApiProblem && error.status > 0 && error.status < 500),
+        times < 2 && !(error instanceof ApiError && error.status > 0 && error.status < 500),
     },
   },
 });
 
 keepTheme();
-listen();
-void enter();
+listenForKeys();
+void signIn();
 
-const place = document.getElementById("page");
-if (place) {
-  createRoot(place).render(
+const root = document.getElementById("page");
+if (root) {
+  createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={queries}>
-        <Entrance>
+        <AuthGate>
           <RouterProvider router={router} />
-        </Entrance>
+        </AuthGate>
         <Toasts />
-        <Tips />
+        <TooltipHost />
       </QueryClientProvider>
     </StrictMode>,
   );

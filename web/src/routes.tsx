@@ -1,18 +1,18 @@
-/** The places of the page. Every one has an address, and the back button works. */
+/** Routes of the page. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
-import { BrokenPage } from "@/pages/BrokenPage";
+import { AppLayout } from "@/layout/AppLayout";
+import { ErrorPage } from "@/pages/ErrorPage";
 import { HomePage } from "@/pages/HomePage";
 import { NotFoundPage } from "@/pages/NotFoundPage";
-import { AppShell } from "@/shell/AppShell";
 
-const root = createRootRoute({ component: AppShell, notFoundComponent: NotFoundPage });
+const root = createRootRoute({ component: AppLayout, notFoundComponent: NotFoundPage });
 
-/** What a link to a session may point at. */
-export interface SessionPlace {
+/** Search parameters of a link to a session. */
+export interface SessionSearch {
   row?: string;
   call?: string;
   ask?: string;
-  /** A file of the session's directory. */
+  /** A file in the session's directory. */
   file?: string;
 }
 
@@ -20,16 +20,16 @@ function word(value: unknown): string | undefined {
   return typeof value === "string" && value ? value : undefined;
 }
 
-function sessionPlace(search: Record<string, unknown>): SessionPlace {
-  const place: SessionPlace = {};
+function sessionSearch(search: Record<string, unknown>): SessionSearch {
+  const found: SessionSearch = {};
   for (const name of ["row", "call", "ask", "file"] as const) {
     const given = word(search[name]);
-    if (given) place[name] = given;
+    if (given) found[name] = given;
   }
-  return place;
+  return found;
 }
 
-/** The largest part of the page. Who comes for a session does not wait for the rest first. */
+/** The largest chunk: loaded at once for a link to a session. */
 const sessionPage = () => import("@/pages/SessionPage");
 if (location.pathname.startsWith("/session/")) void sessionPage().catch(() => undefined);
 
@@ -48,10 +48,10 @@ const inbox = createRoute({
   path: "/inbox",
   component: lazyRouteComponent(() => import("@/pages/InboxPage"), "InboxPage"),
 });
-export const sessionRoute = createRoute({
+const session = createRoute({
   getParentRoute: () => root,
   path: "/session/$id",
-  validateSearch: sessionPlace,
+  validateSearch: sessionSearch,
   component: lazyRouteComponent(sessionPage, "SessionPage"),
 });
 const search = createRoute({
@@ -84,9 +84,9 @@ const compare = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, create, inbox, sessionRoute, search, usage, settings, compare]),
+  routeTree: root.addChildren([home, create, inbox, session, search, usage, settings, compare]),
   defaultPreload: "intent",
-  defaultErrorComponent: BrokenPage,
+  defaultErrorComponent: ErrorPage,
   scrollRestoration: false,
 });
 

@@ -1,9 +1,9 @@
 /**
- * The service worker: keeps the page's own files, so that it opens without a network, and shows what is pushed.
- * It never touches the API. The build puts the list of files in place of the marker.
+ * Service worker: caches the page's files for offline use and shows push notifications.
+ * It never handles API requests. The build replaces the markers with the list of files and the version.
  */
 
-interface Told {
+interface PushContent {
   title: string;
   body: string;
   url: string;
@@ -11,21 +11,21 @@ interface Told {
 }
 
 const worker = globalThis as unknown as ServiceWorkerGlobalScope;
-const SHELL: readonly string[] = "__SHELL__".split("|");
+const PAGE_FILES: readonly string[] = "__FILES__".split("|");
 const CACHE = `bobstay-${"__VERSION__"}`;
-/** Beside the newest, one older page may still be open in some tab. */
-const KEPT = 2;
-/** Longer than this nobody waits for the network where a page is at hand. */
-const PATIENCE_MS = 4000;
+/** Besides the newest, an older build may still be open in some tab. */
+const MAX_CACHES = 2;
+/** After this time the cached page is used. */
+const NETWORK_TIMEOUT_MS = 4000;
 
 worker.addEventListener("install", (event) => {
   event.waitUntil(caches.open(CACHE).then(fill));
-  void worker.skipWaiting(); // it serves older pages just as well
+  void worker.skipWaiting(); // it serves older pages, too
 });
 
-/** One file that is not there does not leave the page without all others. */
+/** A missing file does not prevent caching the others. */
 async function fill(cache: Cache): Promise<void> {
-  await Promise.all(SHELL.map((path) => cache.add(path).catch(() => undefined)));
+  await Promise.all(PAGE_FILES.map((path) => cache.add(path).catch(() => undefined)));
   if (!(await cache.match("/"))) throw new Error("The page itself could not be fetched.");
 }
 
@@ -35,7 +35,7 @@ worker.addEventListener("activate", (event) => {
 
 async function tidy(): Promise<void> {
   const ours = (await caches.keys()).filter((name) => name.startsWith("bobstay-") && name !== CACHE);
-  for (const name of ours.slice(0, Math.max(0, ours.length - KEPT + 1))) await caches.delete(name);
+  for (const name of ours.slice(0, Math.max(0, ours.length - MAX_CACHES + 1))) await caches.delete(name);
 }
 
 worker.addEventListener("fetch", (event) => {
@@ -45,17 +45,17 @@ worker.addEventListener("fetch", (event) => {
   if (url.pathname.startsWith("/api/") || url.pathname.startsWith("/ws/")) return;
   if (request.mode === "navigate") event.respondWith(page(request));
   else if (url.pathname.startsWith("/assets/")) event.respondWith(forever(request));
-  else if (SHELL.includes(url.pathname)) event.respondWith(current(request));
+  else if (PAGE_FILES.includes(url.pathname)) event.respondWith(current(request));
 });
 
-/** The page as the server has it; where it does not answer, as it was. */
+/** The page from the network, or from the cache. */
 async function page(request: Request): Promise<Response> {
   const kept = await caches.match("/", { cacheName: CACHE });
   if (!kept) return fetch(request);
-  const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort(), PATIENCE_MS);
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), NETWORK_TIMEOUT_MS);
   try {
-    const fresh = await fetch(request, { signal: patience.signal });
+    const fresh = await fetch(request, { signal: timeout.signal });
     return fresh.status >= 502 ? kept : fresh;
   } catch {
     return kept;
@@ -64,7 +64,7 @@ async function page(request: Request): Promise<Response> {
   }
 }
 
-/** Files whose name says what is in them. */
+/** Files with a content hash in their name. */
 async function forever(request: Request): Promise<Response> {
   const kept = await caches.match(request);
   if (kept) return kept;
@@ -87,18 +87,18 @@ async function current(request: Request): Promise<Response> {
 }
 
 worker.addEventListener("message", (event) => {
-  // A page asks whether it is of this build.
-  if ((event.data as { type?: unknown })?.type === "shell") event.ports[0]?.postMessage(SHELL);
+  // A page checks whether it belongs to this build.
+  if ((event.data as { type?: unknown })?.type === "shell") event.ports[0]?.postMessage(PAGE_FILES);
 });
 
 worker.addEventListener("push", (event) => {
-  const told = toldBy(event.data);
-  if (told) event.waitUntil(show(told));
+  const content = pushContent(event.data);
+  if (content) event.waitUntil(show(content));
 });
 
-function toldBy(data: PushMessageData | null): Told | null {
+function pushContent(data: PushMessageData | null): PushContent | null {
   try {
-    const { title, body, url, tag } = (data?.json() ?? {}) as Partial<Told>;
+    const { title, body, url, tag } = (data?.json() ?? {}) as Partial<PushContent>;
     if (typeof title !== "string" || typeof url !== "string" || !isOwn(url)) return null;
     return {
       title,
@@ -111,20 +111,20 @@ function toldBy(data: PushMessageData | null): Told | null {
   }
 }
 
-/** A place inside the page, and nowhere else. */
+/** Whether a URL is a path of this page. */
 function isOwn(url: string): boolean {
   return url.startsWith("/") && new URL(url, worker.location.origin).origin === worker.location.origin;
 }
 
-async function show(told: Told): Promise<void> {
+async function show(content: PushContent): Promise<void> {
   const open = await worker.clients.matchAll({ type: "window", includeUncontrolled: true });
-  if (open.some((each) => each.focused)) return; // somebody looks at the page, which says it itself
-  await worker.registration.showNotification(told.title, {
-    body: told.body,
-    tag: told.tag,
+  if (open.some((each) => each.focused)) return; // the focused page shows it itself
+  await worker.registration.showNotification(content.title, {
+    body: content.body,
+    tag: content.tag,
     icon: "/icon-192.png",
     badge: "/icon-badge.png",
-    data: { url: told.url },
+    data: { url: content.url },
   });
 }
 
@@ -150,7 +150,7 @@ worker.addEventListener("pushsubscriptionchange", (event) => {
   if (old) (event as ExtendableEvent).waitUntil(again(old));
 });
 
-/** The service gave this device another address: the server is told. */
+/** The push subscription changed: update the server. */
 async function again(old: PushSubscription): Promise<void> {
   const made = await worker.registration.pushManager.subscribe(old.options);
   await fetch("/api/v1/push/subscriptions", {

@@ -1,15 +1,15 @@
-/** The one way to ask the server: typed by its own document; what goes wrong comes as an `ApiProblem` with words. */
+/** The API client, typed by the server's OpenAPI document. Failures are thrown as `ApiError`. */
 import createClient, { type Middleware } from "openapi-fetch";
 import type { paths } from "@/gen/api";
 import type { Problem } from "./types";
 
-export class ApiProblem extends Error {
+export class ApiError extends Error {
   readonly code: Problem["code"] | "unreachable";
   readonly status: number;
   readonly details: Record<string, unknown>;
 
   constructor(
-    code: ApiProblem["code"],
+    code: ApiError["code"],
     message: string,
     status: number,
     details: Record<string, unknown> = {},
@@ -26,22 +26,22 @@ const UNREACHABLE = "Can't reach the server.";
 
 const failures: Middleware = {
   async onResponse({ response }) {
-    if (!response.ok) throw await problemOf(response);
+    if (!response.ok) throw await toApiError(response);
     return undefined;
   },
   onError() {
-    return new ApiProblem("unreachable", UNREACHABLE, 0);
+    return new ApiError("unreachable", UNREACHABLE, 0);
   },
 };
 
-async function problemOf(response: Response): Promise<ApiProblem> {
+async function toApiError(response: Response): Promise<ApiError> {
   try {
-    const said = (await response.json()) as { error: Problem };
-    return new ApiProblem(said.error.code, said.error.message, response.status, said.error.details ?? {});
+    const body = (await response.json()) as { error: Problem };
+    return new ApiError(body.error.code, body.error.message, response.status, body.error.details ?? {});
   } catch {
-    return new ApiProblem(
+    return new ApiError(
       "internal",
-      `The server answered ${response.status} without words.`,
+      `The server answered ${response.status} without an error message.`,
       response.status,
     );
   }
@@ -54,15 +54,15 @@ const client = createClient<paths>({
 });
 client.use(failures);
 
-/** `await said(api.GET("/config"))`: the answer, or an `ApiProblem` thrown. */
-export async function said<T>(asked: Promise<{ data?: T; error?: unknown }>): Promise<NonNullable<T>> {
-  const { data } = await asked;
+/** `await unwrap(api.GET("/config"))`: the response body; failures throw an `ApiError`. */
+export async function unwrap<T>(request: Promise<{ data?: T; error?: unknown }>): Promise<NonNullable<T>> {
+  const { data } = await request;
   return data as NonNullable<T>;
 }
 
 export const api = client;
 
-/** Words for a person, whatever was thrown. */
-export function wordsOf(error: unknown): string {
+/** A message for people, whatever was thrown. */
+export function errorMessage(error: unknown): string {
   return error instanceof Error && error.message ? error.message : "Something went wrong.";
 }

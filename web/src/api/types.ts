@@ -1,4 +1,4 @@
-/** Short names for the shapes the server's document describes. Nothing here is written by hand but the names. */
+/** Short names for the schemas of the API. Only the names are written by hand. */
 import type { components } from "@/gen/api";
 
 type Schemas = components["schemas"];
@@ -22,27 +22,26 @@ export type DurableEvent = StreamFrame["data"];
 export type Block = Schemas["BlockDone"]["block"];
 export type ToolDone = Schemas["ToolDone"];
 export type RunDone = Schemas["RunDone"];
-export type Verdict = Schemas["Verdict"];
+export type DecisionBody = Schemas["DecisionBody"];
 export type Problem = Schemas["Problem"];
 export type Task = Schemas["Task"];
 export type TaskRow = Schemas["TaskRow"];
 export type DiffFile = Schemas["DiffFile"];
 export type Hunk = Schemas["Hunk"];
 export type NewSession = Schemas["NewSession"];
-export type NewMessage = Schemas["NewMessage"];
 export type ImagePart = Schemas["ImagePart"];
-export type Change = Schemas["Change"];
-export type PermissionMode = NonNullable<Change["permission_mode"]>;
-export type Changes = Schemas["Changes"];
+export type SessionChange = Schemas["SessionChange"];
+export type PermissionMode = NonNullable<SessionChange["permission_mode"]>;
+export type WorkingChanges = Schemas["WorkingChanges"];
 export type WorktreeState = Schemas["WorktreeState"];
-export type FileEntry = Schemas["Entry"];
+export type DirectoryEntry = Schemas["DirectoryEntry"];
 export type FileContent = Schemas["FileContent"];
 export type WorkerView = Schemas["WorkerView"];
 export type WorkerState = Schemas["WorkerState"];
-export type Surroundings = Schemas["Surroundings"];
+export type Inventory = Schemas["EngineInventory"];
 export type Capabilities = Schemas["Capabilities"];
 export type Spent = Schemas["Spent"];
-export type Hit = Schemas["Hit"];
+export type SearchHit = Schemas["SearchHit"];
 export type RuleView = Schemas["RuleView"];
 export type ClientView = Schemas["ClientView"];
 export type UserView = Schemas["UserView"];

@@ -1,19 +1,19 @@
-/** What goes with the words: pictures, and long texts that were pasted. */
+/** Attachments of a message: images and long pasted texts. */
 import { useRef, useState } from "react";
+import { bytes, plural } from "@/format/values";
 import { IconButton } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
 import { Sheet } from "@/ui/Sheet";
-import { bytes, plural } from "@/words/format";
-import { draftOf, type Pasted, type Picture, put, useDraft } from "./drafts";
+import { type DraftImage, draftOf, type Pasted, updateDraft, useDraft } from "./drafts";
 
 export function Attachments({ id }: { id: string }) {
   const pasted = useDraft(id, (draft) => draft.pasted);
-  const pictures = useDraft(id, (draft) => draft.pictures);
-  if (pasted.length + pictures.length === 0) return null;
+  const images = useDraft(id, (draft) => draft.images);
+  if (pasted.length + images.length === 0) return null;
   return (
     <ul aria-label="Attached" className="m-0 flex list-none flex-wrap gap-2 p-0 px-2 pt-2">
-      {pictures.map((each) => (
-        <PictureChip key={each.id} id={id} picture={each} />
+      {images.map((each) => (
+        <ImageChip key={each.id} id={id} image={each} />
       ))}
       {pasted.map((each) => (
         <PastedChip key={each.id} id={id} pasted={each} />
@@ -24,9 +24,9 @@ export function Attachments({ id }: { id: string }) {
 
 const CHIP = "flex h-9 items-center gap-2 rounded-box bg-surface-2 pl-1.5 text-small max-md:h-11";
 
-function PictureChip({ id, picture }: { id: string; picture: Picture }) {
-  const { part, name, size } = picture;
-  const remove = () => put(id, { pictures: draftOf(id).pictures.filter((each) => each.id !== picture.id) });
+function ImageChip({ id, image }: { id: string; image: DraftImage }) {
+  const { part, name, size } = image;
+  const remove = () => updateDraft(id, { images: draftOf(id).images.filter((each) => each.id !== image.id) });
   return (
     <li className={CHIP}>
       <img
@@ -50,7 +50,7 @@ function PastedChip({ id, pasted }: { id: string; pasted: Pasted }) {
   const keep = (text: string | null) => {
     const all = draftOf(id).pasted;
     const changed = all.map((each) => (each.id === pasted.id ? { ...each, text: text ?? "" } : each));
-    put(id, { pasted: changed.filter((each) => each.text.trim()) });
+    updateDraft(id, { pasted: changed.filter((each) => each.text.trim()) });
   };
   const close = () => {
     const text = field.current?.value ?? pasted.text;
@@ -63,7 +63,7 @@ function PastedChip({ id, pasted }: { id: string; pasted: Pasted }) {
       <button type="button" className="target hover:underline" onClick={() => setOpen(true)}>
         Pasted text, {size}
       </button>
-      <IconButton label="Remove the pasted text" onClick={() => keep(null)}>
+      <IconButton label="Remove pasted text" onClick={() => keep(null)}>
         <Icon name="close" size={12} />
       </IconButton>
       <Sheet open={open} onClose={close} wide title="Pasted text" about={plural(lines(pasted.text), "line")}>

@@ -1,17 +1,17 @@
-/** Bypassing permission: asked for twice, never without a visible end, over with one click. */
+/** Bypassing permissions: needs a confirmation, shows a countdown, ends with one click. */
 import { type ReactNode, useEffect, useState } from "react";
 import { createPortal } from "react-dom";
 import type { SessionView } from "@/api/types";
+import { serverNow } from "@/format/serverClock";
 import { useCommand } from "@/keys/useCommand";
 import { configure } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { hasScope, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Sheet } from "@/ui/Sheet";
-import { serverNow } from "@/words/now";
-import { Left } from "./Clock";
+import { Countdown } from "./Clock";
 import { BYPASS, bypassEnd, modeNow } from "./modes";
 
-/** The moment bypassing ends, in milliseconds, or 0; draws again when it does. */
+/** When the bypass ends, in milliseconds, or 0; renders again when it does. */
 export function useBypassEnd(session: SessionView): number {
   const [, draw] = useState(0);
   const end = bypassEnd(session, serverNow());
@@ -27,23 +27,23 @@ export function endBypass(session: SessionView): void {
   void configure(session.id, { permission_mode: "default" });
 }
 
-/** The countdown and the way out while permission is bypassed; else what it is given. */
+/** The countdown and a button to end the bypass; without a bypass, the children. */
 export function BypassState({ session, children }: { session: SessionView; children: ReactNode }) {
   const end = useBypassEnd(session);
   if (!end) return children;
   return (
     <button
       type="button"
-      title="Nothing is asked until then. Click to be asked again now."
+      title="No approval is needed until then. Click to end the bypass."
       className="relative inline-flex h-5 items-center gap-1 rounded-box bg-failed-soft px-1.5 whitespace-nowrap text-failed hover:bg-failed hover:text-surface-0 pointer-coarse:after:absolute pointer-coarse:after:inset-x-0 pointer-coarse:after:-inset-y-3"
       onClick={() => endBypass(session)}
     >
-      Bypass <Left until={end} /> <span className="underline">End it</span>
+      Bypass <Countdown until={end} /> <span className="underline">End</span>
     </button>
   );
 }
 
-/** A red frame around the whole page, so that nobody forgets. */
+/** A red frame around the page during a bypass. */
 export function BypassFrame({ session }: { session: SessionView }) {
   const end = useBypassEnd(session);
   if (!end) return null;
@@ -59,7 +59,7 @@ export function BypassFrame({ session }: { session: SessionView }) {
 
 const MINUTES = [5, 15, 30, 60] as const;
 
-/** Alt+A and Alt+Y, and the question that comes before a bypass. */
+/** The confirmation before a bypass, and the commands of both modes. */
 export function BypassDialog({
   session,
   open,
@@ -69,8 +69,8 @@ export function BypassDialog({
   open: boolean;
   onOpen: (open: boolean) => void;
 }) {
-  const allowed = useApp((state) => may(state.me, "operate") && may(state.me, "approve"));
-  const [minutes, setMinutes] = useState<number>(15); // shorter than what the server takes where nothing is said
+  const allowed = useApp((state) => hasScope(state.me, "operate") && hasScope(state.me, "approve"));
+  const [minutes, setMinutes] = useState<number>(15); // shorter than the server's default
   const end = useBypassEnd(session);
   useCommand("mode.bypass", () => (end ? endBypass(session) : onOpen(true)), allowed);
   useCommand(
@@ -90,7 +90,7 @@ export function BypassDialog({
       open={open}
       onClose={() => onOpen(false)}
       title="Bypass permissions in this session"
-      about="The agent runs commands and changes files without asking anybody. Rules that deny still hold."
+      about="The agent runs commands and edits files without approval. Deny rules still apply."
       footer={
         <>
           <Button look="quiet" onClick={() => onOpen(false)}>
@@ -108,7 +108,7 @@ export function BypassDialog({
         className="flex flex-wrap gap-x-5 gap-y-1 px-4 py-4"
       >
         <p id="bypass-how-long" className="m-0 w-full text-ink-2">
-          For how long? Afterwards you are asked again.
+          For how long? After that, approval is needed again.
         </p>
         {MINUTES.map((each) => (
           <label key={each} className="target flex items-center gap-1.5">

@@ -1,8 +1,8 @@
-/** Time that passes or runs out, told once a second in digits that do not jump. */
+/** Elapsed and remaining time, updated every second. */
 import { useEffect, useState } from "react";
-import { serverNow } from "@/words/now";
+import { serverNow } from "@/format/serverClock";
 
-export function useSecond(active: boolean): number {
+export function useServerTime(active: boolean): number {
   const [now, setNow] = useState(() => serverNow());
   useEffect(() => {
     if (!active) return;
@@ -14,7 +14,7 @@ export function useSecond(active: boolean): number {
 }
 
 /** 9s, 1:09, 1:01:09. */
-export function digits(milliseconds: number): string {
+export function formatElapsed(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   if (seconds < 60) return `${seconds}s`;
   const two = (number: number) => String(number).padStart(2, "0");
@@ -22,13 +22,13 @@ export function digits(milliseconds: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
 }
 
-export function Since({ at }: { at: number }) {
-  const now = useSecond(true);
-  return <span className="tabular">{digits(now - at)}</span>;
+export function ElapsedTime({ at }: { at: number }) {
+  const now = useServerTime(true);
+  return <span className="tabular">{formatElapsed(now - at)}</span>;
 }
 
-export function Left({ until }: { until: number }) {
-  const now = useSecond(true);
+export function Countdown({ until }: { until: number }) {
+  const now = useServerTime(true);
   const seconds = Math.max(0, Math.ceil((until - now) / 1000));
   const text = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
   return <span className="tabular">{text}</span>;

@@ -1,11 +1,11 @@
-/** What could be meant by what is being typed, above the composer; chosen by keys without leaving the words. */
+/** Completions above the composer, chosen by keys while the focus stays in the field. */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { api, said } from "@/api/client";
-import { Shown } from "@/ui/Hidden";
+import { api, unwrap } from "@/api/client";
 import { Icon } from "@/ui/Icon";
+import { VisibleText } from "@/ui/VisibleText";
 import { matching, type Trigger } from "./completion";
-import { useSurroundings } from "./surroundings";
+import { useInventory } from "./inventory";
 
 export interface Candidate {
   value: string;
@@ -18,14 +18,14 @@ export function optionId(index: number): string {
   return `${LISTBOX}-${index}`;
 }
 
-/** Paths and commands for what stands at the caret; nothing while nothing is to be completed. */
+/** Paths or commands for the text at the caret; empty without a trigger. */
 export function useCandidates(id: string, trigger: Trigger | null): Candidate[] {
-  const commands = useSurroundings(id)?.commands ?? [];
-  const query = useCalm(trigger?.kind === "file" ? trigger.query : null);
+  const commands = useInventory(id)?.commands ?? [];
+  const query = useDebounced(trigger?.kind === "file" ? trigger.query : null);
   const { data } = useQuery({
     queryKey: ["complete", id, query],
     queryFn: () =>
-      said(
+      unwrap(
         api.GET("/sessions/{id}/complete", {
           params: { path: { id }, query: { q: query ?? "", limit: 12 } },
         }),
@@ -42,8 +42,8 @@ export function useCandidates(id: string, trigger: Trigger | null): Candidate[] 
   }));
 }
 
-/** What was typed last, once the fingers rest for a moment. */
-function useCalm(value: string | null): string | null {
+/** The value after a short pause in typing. */
+function useDebounced(value: string | null): string | null {
   const [calm, setCalm] = useState(value);
   useEffect(() => {
     if (value === null) return setCalm(null);
@@ -80,18 +80,18 @@ export function Completions({ kind, candidates, chosen, onChoose }: Props) {
           aria-selected={index === chosen}
           className={`target flex h-7 cursor-pointer items-center gap-2 rounded px-2 ${index === chosen ? "bg-surface-3" : "hover:bg-surface-2"}`}
           onMouseDown={(event) => {
-            event.preventDefault(); // the words keep the focus
+            event.preventDefault(); // the field keeps the focus
             onChoose(index);
           }}
         >
           <Icon name={iconOf(kind, candidate.value)} size={14} className="text-ink-3" />
           <span className={`min-w-0 truncate ${kind === "file" ? "font-mono text-code" : "font-medium"}`}>
             {kind === "command" && "/"}
-            <Shown text={candidate.value} />
+            <VisibleText text={candidate.value} />
           </span>
           {candidate.about && (
             <span className="min-w-0 flex-1 truncate text-small text-ink-3">
-              <Shown text={candidate.about} />
+              <VisibleText text={candidate.about} />
             </span>
           )}
         </div>

@@ -1,17 +1,17 @@
-/** Where a person writes to the agent, with what is queued, how it stands, and how it works from here on. */
+/** The composer: the message field, queued messages, session status and mode menus. */
 import { memo, useEffect } from "react";
 import type { SessionView } from "@/api/types";
-import { QueueDock } from "@/dock/QueueDock";
+import { MessageQueue } from "@/approvals/MessageQueue";
 import { type Delivery, send } from "@/state/actions";
 import { Attachments } from "./Attachments";
 import { attach } from "./attach";
-import { type Draft, draftOf, fetchDraft, isEmpty, put, wordsOf } from "./drafts";
+import { type Draft, draftOf, fetchDraft, isEmpty, messageText, updateDraft } from "./drafts";
+import { useInventory } from "./inventory";
 import { MessageField } from "./MessageField";
 import { ModeMenus } from "./ModeMenus";
 import { useRefusal } from "./refusal";
 import { SendButtons } from "./SendButtons";
 import { SessionStatusLine } from "./StatusLine";
-import { useSurroundings } from "./surroundings";
 
 const WHY = "composer-why";
 
@@ -19,14 +19,14 @@ export const Composer = memo(function Composer({ session }: { session: SessionVi
   const { id } = session;
   useEffect(() => void fetchDraft(id), [id]);
   const refusal = useRefusal(session);
-  const capabilities = useSurroundings(id)?.capabilities;
+  const capabilities = useInventory(id)?.capabilities;
   const steers = capabilities?.steer !== false && session.config.inputs !== "queue";
   const submit = (delivery: Delivery) => {
-    if (!refusal.words) void submitDraft(id, delivery);
+    if (!refusal.reason) void submitDraft(id, delivery);
   };
   return (
     <form
-      aria-label="Write to the agent"
+      aria-label="Composer"
       className="mx-auto w-full max-w-[868px] shrink-0 px-3 pb-3"
       onSubmit={(event) => {
         event.preventDefault();
@@ -40,7 +40,7 @@ export const Composer = memo(function Composer({ session }: { session: SessionVi
         void attach(id, files);
       }}
     >
-      <QueueDock session={session} />
+      <MessageQueue session={session} />
       <SessionStatusLine session={session} />
       <div className="relative rounded-box border border-line-strong bg-surface-1 focus-within:border-accent">
         <Attachments id={id} />
@@ -50,30 +50,31 @@ export const Composer = memo(function Composer({ session }: { session: SessionVi
           <p
             id={WHY}
             className="m-0 min-w-0 flex-1 truncate px-1 text-right text-small text-ink-3"
-            title={refusal.words}
+            title={refusal.reason}
           >
-            {refusal.words}
+            {refusal.reason}
           </p>
-          <SendButtons session={session} steers={steers} refused={refusal.words} onSend={submit} />
+          <SendButtons session={session} steers={steers} refused={refusal.reason} onSend={submit} />
         </div>
       </div>
     </form>
   );
 });
 
-/** The words leave the composer at once, and come back if they cannot be sent. */
+/** Clears the composer at once; the draft comes back if sending fails. */
 async function submitDraft(id: string, delivery: Delivery): Promise<void> {
   const draft = draftOf(id);
   if (isEmpty(draft)) return;
-  put(id, { text: "", pasted: [], pictures: [] });
-  const pictures = draft.pictures.map((each) => each.part);
-  if (!(await send(id, wordsOf(draft), pictures, delivery))) put(id, before(draft, draftOf(id)));
+  updateDraft(id, { text: "", pasted: [], images: [] });
+  const images = draft.images.map((each) => each.part);
+  if (!(await send(id, messageText(draft), images, delivery)))
+    updateDraft(id, restoreDraft(draft, draftOf(id)));
 }
 
-function before(old: Draft, now: Draft): Partial<Draft> {
+function restoreDraft(old: Draft, now: Draft): Partial<Draft> {
   return {
     text: [old.text, now.text].filter(Boolean).join("\n\n"),
     pasted: [...old.pasted, ...now.pasted],
-    pictures: [...old.pictures, ...now.pictures],
+    images: [...old.images, ...now.images],
   };
 }

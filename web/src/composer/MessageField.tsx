@@ -1,26 +1,26 @@
-/** The text area: keys that send, complete and recall; what is pasted. The words live in it, not in React (FM-26). */
+/** The message field: send, completion and history keys, and paste. Its text lives in the DOM, not in React. */
 import { useEffect, useRef, useState } from "react";
 import type { SessionView } from "@/api/types";
 import { useCommand } from "@/keys/useCommand";
 import type { Delivery } from "@/state/actions";
 import { attach } from "./attach";
 import { Completions, LISTBOX, optionId } from "./Completions";
-import { completed, type Trigger, triggerAt } from "./completion";
-import { draftOf, put, typed, useDraft } from "./drafts";
+import { complete, type Trigger, triggerAt } from "./completion";
+import { draftOf, setDraftText, updateDraft, useDraft } from "./drafts";
+import { useInventory } from "./inventory";
 import type { Refusal } from "./refusal";
-import { isBusy } from "./standing";
-import { useSurroundings } from "./surroundings";
+import { isBusy } from "./sessionStatus";
 import { useCompletionKeys } from "./useCompletionKeys";
 import { usePromptHistory } from "./usePromptHistory";
 
-/** A pasted text longer than this stands beside the words. */
+/** Longer pastes become attachments. */
 const LONG_PASTE = 20_000;
 
 interface Props {
   session: SessionView;
   steers: boolean;
   refusal: Refusal;
-  /** The element that says why nothing can be sent. */
+  /** Id of the element that says why sending is disabled. */
   why: string;
   onSend: (delivery: Delivery) => void;
 }
@@ -31,19 +31,19 @@ export function MessageField({ session, steers, refusal, why, onSend }: Props) {
   const [trigger, setTrigger] = useState<Trigger | null>(null);
   const recall = usePromptHistory(id, field);
   const hint = usePlaceholder(session);
-  useWordsFromElsewhere(id, field);
+  useExternalChanges(id, field);
   useCommand("compose", () => field.current?.focus());
 
   const choose = (value: string) => {
     const area = field.current;
     if (!area || !trigger) return;
-    const done = completed(area.value, trigger, value);
+    const done = complete(area.value, trigger, value);
     area.value = done.text;
     area.setSelectionRange(done.caret, done.caret);
-    put(id, { text: done.text });
+    updateDraft(id, { text: done.text });
     setTrigger(triggerAt(done.text, done.caret));
   };
-  const looked = () => {
+  const updateTrigger = () => {
     const area = field.current;
     if (area) setTrigger(same(trigger, triggerAt(area.value, area.selectionEnd)));
   };
@@ -51,7 +51,7 @@ export function MessageField({ session, steers, refusal, why, onSend }: Props) {
     setTrigger(null),
   );
   const keyDown = (event: React.KeyboardEvent<HTMLTextAreaElement>) => {
-    if (event.nativeEvent.isComposing || event.keyCode === 229) return; // an input method is at work
+    if (event.nativeEvent.isComposing || event.keyCode === 229) return; // an input method is composing
     if (completion.keyDown(event) || recall.keyDown(event)) return;
     if (event.key === "Escape") field.current?.blur();
     if (event.key !== "Enter" || event.shiftKey || event.altKey) return;
@@ -75,32 +75,32 @@ export function MessageField({ session, steers, refusal, why, onSend }: Props) {
         ref={field}
         data-message=""
         aria-label="Message"
-        aria-describedby={refusal.words ? why : undefined}
+        aria-describedby={refusal.reason ? why : undefined}
         aria-autocomplete="list"
         aria-controls={open ? LISTBOX : undefined}
         aria-activedescendant={open ? optionId(chosen) : undefined}
         placeholder={hint}
         defaultValue={draftOf(id).text}
-        disabled={!refusal.mayWrite}
+        disabled={!refusal.canWrite}
         rows={1}
         className="block max-h-[40vh] min-h-10 w-full resize-none overflow-y-auto bg-transparent px-3 pt-2.5 pb-1 text-prose outline-none [field-sizing:content] placeholder:text-ink-3 disabled:cursor-not-allowed"
         onInput={(event) => {
-          typed(id, event.currentTarget.value);
+          setDraftText(id, event.currentTarget.value);
           grow(event.currentTarget);
           recall.reset();
-          looked();
+          updateTrigger();
         }}
-        onSelect={looked}
+        onSelect={updateTrigger}
         onBlur={() => setTrigger(null)}
         onKeyDown={keyDown}
-        onPaste={(event) => pasted(id, event)}
+        onPaste={(event) => handlePaste(id, event)}
       />
     </>
   );
 }
 
 function usePlaceholder(session: SessionView): string {
-  const commands = (useSurroundings(session.id)?.commands.length ?? 0) > 0;
+  const commands = (useInventory(session.id)?.commands.length ?? 0) > 0;
   if (session.config.inputs === "locked") return "";
   if (isBusy(session)) return "Queue a follow-up. @ to mention a file";
   return `Message the agent. @ to mention a file${commands ? ", / for commands" : ""}`;
@@ -111,16 +111,16 @@ function same(old: Trigger | null, now: Trigger | null): Trigger | null {
   return alike ? old : now;
 }
 
-/** Browsers that cannot size a text area by what is in it. */
+/** For browsers without `field-sizing`. */
 function grow(area: HTMLTextAreaElement): void {
   if (CSS.supports("field-sizing", "content")) return;
   area.style.height = "auto";
   area.style.height = `${area.scrollHeight}px`;
 }
 
-function useWordsFromElsewhere(id: string, field: React.RefObject<HTMLTextAreaElement | null>): void {
+function useExternalChanges(id: string, field: React.RefObject<HTMLTextAreaElement | null>): void {
   const revision = useDraft(id, (draft) => draft.revision);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a revision says that the words were changed elsewhere
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a revision means the text was changed elsewhere
   useEffect(() => {
     const { text } = draftOf(id);
     const area = field.current;
@@ -130,7 +130,7 @@ function useWordsFromElsewhere(id: string, field: React.RefObject<HTMLTextAreaEl
   }, [id, revision, field]);
 }
 
-function pasted(id: string, event: React.ClipboardEvent): void {
+function handlePaste(id: string, event: React.ClipboardEvent): void {
   const files = [...event.clipboardData.files];
   if (files.length > 0) {
     event.preventDefault();
@@ -139,5 +139,5 @@ function pasted(id: string, event: React.ClipboardEvent): void {
   const text = event.clipboardData.getData("text/plain");
   if (text.length <= LONG_PASTE) return;
   event.preventDefault();
-  put(id, { pasted: [...draftOf(id).pasted, { id: crypto.randomUUID(), text }] });
+  updateDraft(id, { pasted: [...draftOf(id).pasted, { id: crypto.randomUUID(), text }] });
 }

@@ -1,15 +1,16 @@
-/** How the agent works from here on: workflow, model, permission. What is shown is what the server has (FM-20). */
+/** Menus for workflow, model and permission mode. They show the server's state. */
 import { type ReactNode, useState } from "react";
 import type { PermissionMode, SessionView, Workflow } from "@/api/types";
+import { serverNow } from "@/format/serverClock";
 import { configure } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { hasScope, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
-import { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from "@/ui/Menu";
+import { Menu, MenuChoice, MenuItem, MenuLabel, MenuSeparator } from "@/ui/Menu";
 import { useNarrow } from "@/ui/media";
 import { Sheet } from "@/ui/Sheet";
-import { serverNow } from "@/words/now";
 import { BypassDialog } from "./Bypass";
+import { type Capabilities, useInventory } from "./inventory";
 import {
   BYPASS,
   modelAlias,
@@ -21,10 +22,9 @@ import {
   workflowChoices,
   workflowLabel,
 } from "./modes";
-import { isBusy } from "./standing";
-import { type Capabilities, useSurroundings } from "./surroundings";
+import { isBusy } from "./sessionStatus";
 
-interface Parts {
+interface ModeChoices {
   workflow: ReactNode;
   model: ReactNode;
   permission: ReactNode;
@@ -33,10 +33,10 @@ interface Parts {
 export function ModeMenus({ session }: { session: SessionView }) {
   const narrow = useNarrow();
   const config = useApp((state) => state.config);
-  const { capabilities } = useSurroundings(session.id) ?? {};
+  const { capabilities } = useInventory(session.id) ?? {};
   const [asking, setAsking] = useState(false);
   const [naming, setNaming] = useState(false);
-  const parts = useParts(session, capabilities, setAsking, setNaming);
+  const parts = useModeChoices(session, capabilities, setAsking, setNaming);
   if (!config || !parts) return null;
   const [workflow, model, permission] = [
     workflowLabel(config, session.config.workflow),
@@ -48,15 +48,15 @@ export function ModeMenus({ session }: { session: SessionView }) {
       {narrow ? (
         <Menu
           align="start"
-          label="How the agent works"
-          trigger={<Trigger about="How the agent works">{model}</Trigger>}
+          label="Session options"
+          trigger={<Trigger about="Session options">{model}</Trigger>}
         >
           <MenuLabel>Permission</MenuLabel>
           {parts.permission}
-          <MenuLine />
+          <MenuSeparator />
           <MenuLabel>Model</MenuLabel>
           {parts.model}
-          <MenuLine />
+          <MenuSeparator />
           <MenuLabel>Workflow</MenuLabel>
           {parts.workflow}
         </Menu>
@@ -79,26 +79,28 @@ export function ModeMenus({ session }: { session: SessionView }) {
   );
 }
 
-function useParts(
+function useModeChoices(
   session: SessionView,
   capabilities: Capabilities | undefined,
   setAsking: (asking: boolean) => void,
   setNaming: (naming: boolean) => void,
-): Parts | null {
+): ModeChoices | null {
   const config = useApp((state) => state.config);
   const me = useApp((state) => state.me);
   if (!config) return null;
-  const change = may(me, "operate");
+  const change = hasScope(me, "operate");
   const set = (body: Parameters<typeof configure>[1]) => void configure(session.id, body);
-  const permission = permissionChoices(config, session.config.workflow, may(me, "approve")).map((each) => ({
-    ...each,
-    disabled: each.disabled === true || !change || capabilities?.change_permission_mode === false,
-  }));
+  const permission = permissionChoices(config, session.config.workflow, hasScope(me, "approve")).map(
+    (each) => ({
+      ...each,
+      disabled: each.disabled === true || !change || capabilities?.change_permission_mode === false,
+    }),
+  );
   const busy = isBusy(session);
   return {
     workflow: (
       <>
-        {busy && <Note>Stop the agent to give it another workflow.</Note>}
+        {busy && <Note>Stop the agent to change the workflow.</Note>}
         <MenuChoice
           value={session.config.workflow ?? "chat"}
           choices={workflowChoices(config, busy || !change || capabilities?.change_workflow === false)}
@@ -117,7 +119,7 @@ function useParts(
           onChange={(model) => set({ model })}
         />
         <MenuItem disabled={!change} onSelect={() => window.setTimeout(() => setNaming(true))}>
-          Another one by its name…
+          Other model…
         </MenuItem>
       </>
     ),
@@ -164,11 +166,11 @@ function ModelName({ session, open, onClose }: { session: SessionView; open: boo
     <Sheet
       open={open}
       onClose={onClose}
-      title="Another model"
-      about="By its id, or as provider/id. It answers from the next step on."
+      title="Other model"
+      about="Model id, or provider/id. Used from the next step on."
       footer={
         <Button look="primary" disabled={!name.trim()} onClick={save}>
-          Use it
+          Use model
         </Button>
       }
     >
@@ -180,7 +182,7 @@ function ModelName({ session, open, onClose }: { session: SessionView; open: boo
         }}
       >
         <input
-          aria-label="Name of the model"
+          aria-label="Model name"
           value={name}
           placeholder={session.model}
           onChange={(event) => setName(event.target.value)}

@@ -1,12 +1,12 @@
-/** Send; or, while the agent works, queue and steer: each button says which, and by which key. */
+/** Send, or, while the agent works, queue and steer. */
 import type { SessionView } from "@/api/types";
-import { shown } from "@/keys/keymap";
+import { formatKey } from "@/keys/keymap";
 import type { Delivery } from "@/state/actions";
 import { Button, IconButton } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
 import { Menu, MenuItem } from "@/ui/Menu";
 import { isEmpty, useDraft } from "./drafts";
-import { isBusy } from "./standing";
+import { isBusy } from "./sessionStatus";
 
 interface Props {
   session: SessionView;
@@ -31,26 +31,26 @@ export function SendButtons({ session, steers, refused, onSend }: Props) {
         <Button
           look="quiet"
           disabled={disabled}
-          tip="Tell it now: it reads this before its next step"
+          tooltip="Steer now: read before the agent's next step"
           onClick={() => onSend("steer")}
         >
           Steer <Key keys="mod+enter" />
         </Button>
       )}
-      <Button type="submit" look="primary" disabled={disabled} tip="It reads this when the turn is over">
+      <Button type="submit" look="primary" disabled={disabled} tooltip="Read when the turn is over">
         Queue <Key keys="enter" />
       </Button>
       {session.config.inputs !== "queue" && (
         <Menu
-          label="Other ways to send"
+          label="More ways to send"
           trigger={
-            <IconButton label="Other ways to send" disabled={disabled}>
+            <IconButton label="More ways to send" disabled={disabled}>
               <Icon name="chevronDown" size={12} />
             </IconButton>
           }
         >
           <MenuItem icon="stop" onSelect={() => onSend("interrupt")}>
-            Stop the agent and send
+            Stop and send
           </MenuItem>
         </Menu>
       )}
@@ -61,7 +61,7 @@ export function SendButtons({ session, steers, refused, onSend }: Props) {
 function Key({ keys }: { keys: string }) {
   return (
     <span aria-hidden="true" className="text-small opacity-80 pointer-coarse:hidden">
-      {shown(keys)}
+      {formatKey(keys)}
     </span>
   );
 }

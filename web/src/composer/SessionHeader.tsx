@@ -1,43 +1,43 @@
-/** What is always visible of a session: directory, branch, mode, permission, status, context, cost. */
+/** Header of a session: title, directory, branch, mode, permissions, status, context, cost. */
 import { skipToken, useQuery } from "@tanstack/react-query";
 import { memo, useMemo } from "react";
 import type { SessionView } from "@/api/types";
+import { serverNow } from "@/format/serverClock";
+import { baseName, count, money, shortPath } from "@/format/values";
 import type { components } from "@/gen/api";
-import { PanelButton } from "@/shell/PanelButton";
+import { PanelButton } from "@/layout/PanelButton";
 import { useApp } from "@/state/app";
 import { useOfTranscript } from "@/state/hooks";
-import { transcriptOf } from "@/stream/live";
-import { Shown } from "@/ui/Hidden";
+import { transcriptOf } from "@/stream/connection";
 import { Icon } from "@/ui/Icon";
 import { StatusMark } from "@/ui/Status";
-import { baseName, count, money, shortPath } from "@/words/format";
-import { serverNow } from "@/words/now";
+import { VisibleText } from "@/ui/VisibleText";
 import { BypassFrame, BypassState } from "./Bypass";
-import { Since } from "./Clock";
+import { ElapsedTime } from "./Clock";
+import { useInventory } from "./inventory";
 import { modelAlias, modeNow, permissionLabel, workflowLabel } from "./modes";
 import { SessionMenu } from "./SessionMenu";
 import { SessionTitle } from "./SessionTitle";
 import { StopOrRetry } from "./StopOrRetry";
-import { isBusy } from "./standing";
-import { useSurroundings } from "./surroundings";
+import { isBusy } from "./sessionStatus";
 import { ContextShare } from "./TokenBadge";
 
-type Changes = components["schemas"]["Changes"];
+type Changes = components["schemas"]["WorkingChanges"];
 
 export const SessionHeader = memo(function SessionHeader({ session }: { session: SessionView }) {
   return (
     <section aria-label="Session" className="hairline-b shrink-0 px-3 py-1.5 md:px-4">
       <div className="flex h-7 items-center gap-2">
         <SessionTitle session={session} />
-        <HowItWorks session={session} />
+        <ModeSummary session={session} />
         <span className="flex-1" />
-        <StatusNow session={session} />
-        <StopOrRetry session={session} signs />
+        <StatusWithTime session={session} />
+        <StopOrRetry session={session} iconOnly />
         <SessionMenu session={session} />
         <PanelButton />
       </div>
       <div className="flex h-6 items-center gap-2 text-ink-2 md:gap-3">
-        <Whereabouts session={session} />
+        <LocationSummary session={session} />
         <span className="flex-1" />
         <Numbers session={session} />
       </div>
@@ -46,15 +46,15 @@ export const SessionHeader = memo(function SessionHeader({ session }: { session:
   );
 });
 
-/** Workflow, model and permission: on a phone in the second line, where there is room for them. */
-function HowItWorks({ session }: { session: SessionView }) {
+/** Workflow, model and permission mode; on phones they are in the second line. */
+function ModeSummary({ session }: { session: SessionView }) {
   const config = useApp((state) => state.config);
   const parts = [workflowLabel(config, session.config.workflow), modelAlias(config, session.model)];
   return (
     <span className="flex shrink-0 items-center gap-1.5 text-ink-2 max-md:hidden">
       {parts.filter(Boolean).map((part) => (
         <span key={part} className="before:mr-1.5 before:text-ink-3 before:content-['·']">
-          <Shown text={part} />
+          <VisibleText text={part} />
         </span>
       ))}
       <span aria-hidden="true" className="text-ink-3">
@@ -78,21 +78,21 @@ function Permission({ session }: { session: SessionView }) {
   );
 }
 
-function Whereabouts({ session }: { session: SessionView }) {
+function LocationSummary({ session }: { session: SessionView }) {
   const config = useApp((state) => state.config);
-  const { sandbox, branch: checkedOut = "" } = useSurroundings(session.id) ?? {};
+  const { sandbox, branch: checkedOut = "" } = useInventory(session.id) ?? {};
   const branch = session.config.branch || checkedOut;
   return (
     <div className="flex min-w-0 items-center gap-2 md:gap-3">
       <Directory path={session.cwd} />
       {branch && (
         <span
-          title={session.config.branch ? `Branch ${branch}, in a work tree of its own` : `Branch ${branch}`}
+          title={session.config.branch ? `Branch ${branch}, in its own worktree` : `Branch ${branch}`}
           className="flex min-w-0 items-center gap-1"
         >
           <Icon name="branch" size={14} className="text-ink-3" />
           <span className="truncate">
-            <Shown text={branch} />
+            <VisibleText text={branch} />
           </span>
         </span>
       )}
@@ -102,27 +102,23 @@ function Whereabouts({ session }: { session: SessionView }) {
         <Permission session={session} />
       </span>
       {sandbox && (
-        <span className="shrink-0 text-ink-3 max-md:hidden" title={sandbox.problem || "Where commands run"}>
-          {sandbox.kind
-            ? `Sandbox ${sandbox.kind}`
-            : sandbox.enabled
-              ? "Sandbox does not work"
-              : "No sandbox"}
+        <span className="shrink-0 text-ink-3 max-md:hidden" title={sandbox.problem || "Sandbox for commands"}>
+          {sandbox.kind ? `Sandbox ${sandbox.kind}` : sandbox.enabled ? "Sandbox unavailable" : "No sandbox"}
         </span>
       )}
       {session.elsewhere && (
         <span
           className="shrink-0 text-ink-3"
-          title="Another process runs this session; what you write reaches it."
+          title="Another process runs this session; it receives your messages."
         >
-          Run by a command line
+          Run from a terminal
         </span>
       )}
     </div>
   );
 }
 
-/** The last part of a path tells it from others: it stays, whatever else has to go. */
+/** The last part of a path identifies it: it is truncated last. */
 function Directory({ path: whole }: { path: string }) {
   const home = useApp((state) => state.config?.home ?? "");
   const path = shortPath(whole, home);
@@ -134,30 +130,30 @@ function Directory({ path: whole }: { path: string }) {
       <span className="sr-only">Directory </span>
       <span className="flex min-w-0">
         <span className="min-w-0 shrink-[20] truncate text-ink-3 max-md:hidden">
-          <Shown text={before} />
+          <VisibleText text={before} />
         </span>
         <span className="min-w-0 truncate md:min-w-12">
-          <Shown text={name} />
+          <VisibleText text={name} />
         </span>
       </span>
     </span>
   );
 }
 
-function StatusNow({ session }: { session: SessionView }) {
+function StatusWithTime({ session }: { session: SessionView }) {
   const startedAt = useOfTranscript(transcriptOf(session.id), (each) => each.fold.turn.startedAt);
   const runs = isBusy(session) && startedAt > 0;
   return (
     <span className="flex shrink-0 items-center gap-2">
-      <StatusMark session={session} words />
+      <StatusMark session={session} withLabel />
       <span className="tabular min-w-9 text-right text-ink-2 max-md:hidden">
-        {runs && <Since at={startedAt} />}
+        {runs && <ElapsedTime at={startedAt} />}
       </span>
     </span>
   );
 }
 
-/** What people watch: each number in a place of its own that does not move. */
+/** Numbers with fixed widths, so that nothing moves. */
 function Numbers({ session }: { session: SessionView }) {
   return (
     <div className="tabular flex shrink-0 items-center gap-2 whitespace-nowrap md:gap-3">
@@ -174,7 +170,7 @@ function Numbers({ session }: { session: SessionView }) {
   );
 }
 
-/** Lines that came and went, where the changes were looked at; counting them is no work of the head's own. */
+/** Lines added and removed, if the Changes panel has loaded them; the header does not request them. */
 function ChangeCount({ session }: { session: SessionView }) {
   const { data } = useQuery<Changes>({
     queryKey: ["diff", session.id, "list", "session"],

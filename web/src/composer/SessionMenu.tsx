@@ -1,22 +1,22 @@
-/** What can be done with a session as a whole. */
+/** Menu with the actions on a session. */
 import { useNavigate } from "@tanstack/react-router";
 import type { SessionView } from "@/api/types";
 import { runCommand, useCommand } from "@/keys/useCommand";
-import { confirm } from "@/shell/confirm";
-import { archive, configure, follow, fork, remove } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { confirm } from "@/layout/confirm";
+import { archive, configure, continueSession, fork, remove } from "@/state/actions";
+import { hasScope, useApp } from "@/state/app";
 import { IconButton } from "@/ui/Button";
 import { copy } from "@/ui/copy";
 import { Icon } from "@/ui/Icon";
-import { Menu, MenuItem, MenuLine } from "@/ui/Menu";
+import { Menu, MenuItem, MenuSeparator } from "@/ui/Menu";
+import { useInventory } from "./inventory";
 import { useStopCommands } from "./StopOrRetry";
-import { isBusy, isOver } from "./standing";
-import { useSurroundings } from "./surroundings";
+import { isBusy, isOver } from "./sessionStatus";
 
 const FORMATS = [
   { format: "md", label: "Export as Markdown" },
   { format: "json", label: "Export as JSON" },
-  { format: "jsonl", label: "Export the log (JSON lines)" },
+  { format: "jsonl", label: "Export log (JSONL)" },
 ] as const;
 
 function download(id: string, format: string): void {
@@ -27,8 +27,8 @@ function download(id: string, format: string): void {
 }
 
 export function SessionMenu({ session }: { session: SessionView }) {
-  const allowed = useApp((state) => may(state.me, "operate"));
-  const { capabilities } = useSurroundings(session.id) ?? {};
+  const allowed = useApp((state) => hasScope(state.me, "operate"));
+  const { capabilities } = useInventory(session.id) ?? {};
   const canFork = allowed && capabilities?.fork === true;
   const canContinue = allowed && isOver(session);
   useMenuCommands(session, canFork, canContinue);
@@ -37,7 +37,7 @@ export function SessionMenu({ session }: { session: SessionView }) {
     <Menu
       label="Session"
       trigger={
-        <IconButton label="More about this session">
+        <IconButton label="Session menu">
           <Icon name="more" />
         </IconButton>
       }
@@ -49,28 +49,28 @@ export function SessionMenu({ session }: { session: SessionView }) {
         {session.pinned ? "Unpin" : "Pin"}
       </MenuItem>
       <MenuItem icon="send" disabled={!canContinue} onSelect={run("continue")}>
-        Go on in a new session
+        Continue in new session
       </MenuItem>
       <MenuItem icon="fork" disabled={!canFork} onSelect={run("fork")}>
         Fork
       </MenuItem>
       {session.parent && (
         <MenuItem icon="branch" command="parent" onSelect={run("parent")}>
-          Go to the session before this one
+          Go to parent session
         </MenuItem>
       )}
-      <MenuLine />
+      <MenuSeparator />
       <MenuItem icon="link" onSelect={run("copy.link")}>
-        Copy a link
+        Copy link
       </MenuItem>
       {FORMATS.map(({ format, label }) => (
         <MenuItem key={format} icon="down" onSelect={() => download(session.id, format)}>
           {label}
         </MenuItem>
       ))}
-      <MenuLine />
+      <MenuSeparator />
       <MenuItem icon="archive" disabled={!allowed} onSelect={run("archive")}>
-        {session.archived ? "Take out of the archive" : "Archive"}
+        {session.archived ? "Unarchive" : "Archive"}
       </MenuItem>
       <MenuItem icon="trash" danger disabled={!allowed || isBusy(session)} onSelect={run("delete")}>
         Delete
@@ -80,17 +80,17 @@ export function SessionMenu({ session }: { session: SessionView }) {
 }
 
 function useMenuCommands(session: SessionView, canFork: boolean, canContinue: boolean): void {
-  const allowed = useApp((state) => may(state.me, "operate"));
+  const allowed = useApp((state) => hasScope(state.me, "operate"));
   const navigate = useNavigate();
   const go = (id: string | undefined) => id && void navigate({ to: "/session/$id", params: { id } });
   useStopCommands(session);
   useCommand("pin", () => void configure(session.id, { pinned: !session.pinned }), allowed);
   useCommand("archive", () => void archive(session), allowed);
-  useCommand("copy.link", () => void copy(`${location.origin}/session/${session.id}`, "The link is copied"));
+  useCommand("copy.link", () => void copy(`${location.origin}/session/${session.id}`, "Link copied"));
   useCommand("export", () => download(session.id, "md"));
   useCommand("parent", () => go(session.parent), Boolean(session.parent));
   useCommand("fork", async () => go((await fork(session.id, ""))?.id), canFork);
-  useCommand("continue", async () => go((await follow(session.id, ""))?.id), canContinue);
+  useCommand("continue", async () => go((await continueSession(session.id, ""))?.id), canContinue);
   useCommand(
     "delete",
     async () => (await deleted(session)) && void navigate({ to: "/" }),
@@ -101,8 +101,7 @@ function useMenuCommands(session: SessionView, canFork: boolean, canContinue: bo
 async function deleted(session: SessionView): Promise<boolean> {
   const sure = await confirm({
     title: `Delete “${session.title || "this session"}”?`,
-    words:
-      "It leaves all lists. Its log goes to the trash of the server's folder; files it changed stay as they are.",
+    text: "The session is removed from all lists and its log is moved to the server's trash. Files it changed are kept.",
     action: "Delete",
     danger: true,
   });

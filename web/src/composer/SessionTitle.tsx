@@ -1,16 +1,16 @@
-/** The name of a session, changed where it stands. */
+/** The title of a session, edited in place. */
 import { useEffect, useRef, useState } from "react";
 import type { SessionView } from "@/api/types";
 import { useCommand } from "@/keys/useCommand";
 import { configure } from "@/state/actions";
-import { may, useApp } from "@/state/app";
-import { Shown } from "@/ui/Hidden";
+import { hasScope, useApp } from "@/state/app";
+import { VisibleText } from "@/ui/VisibleText";
 
 const LONGEST = 200;
 
 export function SessionTitle({ session }: { session: SessionView }) {
   const [editing, setEditing] = useState(false);
-  const allowed = useApp((state) => may(state.me, "operate"));
+  const allowed = useApp((state) => hasScope(state.me, "operate"));
   useCommand("rename", () => setEditing(true), allowed);
   if (editing) return <TitleField session={session} onClose={() => setEditing(false)} />;
   return (
@@ -33,7 +33,7 @@ export function SessionTitle({ session }: { session: SessionView }) {
 
 function Name({ session }: { session: SessionView }) {
   return session.title ? (
-    <Shown text={session.title} />
+    <VisibleText text={session.title} />
   ) : (
     <span className="text-ink-3">Untitled session</span>
   );
@@ -53,7 +53,7 @@ function TitleField({ session, onClose }: { session: SessionView; onClose: () =>
   return (
     <input
       ref={field}
-      aria-label="Name of the session"
+      aria-label="Session title"
       defaultValue={session.title}
       maxLength={LONGEST}
       className="h-6 min-w-0 flex-1 rounded border border-line-strong bg-surface-0 px-1 text-prose font-semibold"

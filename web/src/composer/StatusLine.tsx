@@ -1,16 +1,16 @@
-/** How the session stands, in one line above the composer (S000-66). */
+/** Status line above the composer. */
 import type { SessionView } from "@/api/types";
 import { useOfTranscript } from "@/state/hooks";
-import { transcriptOf } from "@/stream/live";
-import { Shown } from "@/ui/Hidden";
-import { standingOf } from "@/ui/Status";
+import { transcriptOf } from "@/stream/connection";
+import { statusStyle } from "@/ui/Status";
+import { VisibleText } from "@/ui/VisibleText";
 import { StopOrRetry } from "./StopOrRetry";
-import { statusText } from "./standing";
+import { statusText } from "./sessionStatus";
 import { TokenUsageBadge } from "./TokenBadge";
 
 export function SessionStatusLine({ session }: { session: SessionView }) {
   const retrying = useOfTranscript(transcriptOf(session.id), (each) => each.fold.activity?.retry ?? "");
-  const { shape, colour } = standingOf(session.status);
+  const { shape, colour } = statusStyle(session.status);
   const text = statusText(session);
   return (
     <div className="flex min-h-8 items-center gap-2">
@@ -19,11 +19,11 @@ export function SessionStatusLine({ session }: { session: SessionView }) {
       </span>
       <p
         role="status"
-        aria-label="Status of the session"
+        aria-label="Session status"
         title={text}
         className={`m-0 min-w-0 truncate ${session.status === "failed" ? "text-failed" : "text-ink-2"}`}
       >
-        <Shown text={text} />
+        <VisibleText text={text} />
       </p>
       {retrying && <span className="min-w-0 truncate text-small text-needs">{retrying}</span>}
       <span className="flex-1" />

@@ -1,23 +1,22 @@
-/** Stop while something runs, by force if that takes too long; try again after a failure. */
+/** Stop, force stop after a while, or retry after a failure. */
 import { useEffect, useState } from "react";
 import type { SessionView } from "@/api/types";
 import { useCommand } from "@/keys/useCommand";
-import { confirm } from "@/shell/confirm";
+import { confirm } from "@/layout/confirm";
 import { interrupt, kill, retry } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { hasScope, useApp } from "@/state/app";
 import { Button, IconButton } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
-import { isBusy } from "./standing";
+import { isBusy } from "./sessionStatus";
 
-/** A stop that takes longer than this may be forced. */
-const PATIENCE_MS = 5000;
+/** A stop that takes longer can be forced. */
+const FORCE_AFTER_MS = 5000;
 
-async function force(session: SessionView): Promise<void> {
+async function forceStop(session: SessionView): Promise<void> {
   const sure = await confirm({
-    title: "Stop the agent by force?",
-    words:
-      "Its process is ended. What it was doing is cut off; the transcript and all files stay as they are.",
-    action: "Stop by force",
+    title: "Force stop the agent?",
+    text: "Its process is killed and the current work is cut off. The transcript and all files are kept.",
+    action: "Force stop",
     danger: true,
   });
   if (sure) await kill(session.id);
@@ -29,32 +28,32 @@ function useTakesLong(session: SessionView): boolean {
   useEffect(() => {
     setLong(false);
     if (!stopping) return;
-    const timer = window.setTimeout(() => setLong(true), PATIENCE_MS);
+    const timer = window.setTimeout(() => setLong(true), FORCE_AFTER_MS);
     return () => window.clearTimeout(timer);
   }, [stopping]);
   return long && stopping;
 }
 
-function isRetried({ status }: SessionView): boolean {
+function canRetry({ status }: SessionView): boolean {
   return status === "failed" || status === "interrupted";
 }
 
-/** The keys, once a page. */
+/** Registers the commands; once per page. */
 export function useStopCommands(session: SessionView): void {
-  const allowed = useApp((state) => may(state.me, "operate"));
+  const allowed = useApp((state) => hasScope(state.me, "operate"));
   useCommand("stop", () => void interrupt(session.id), allowed && isBusy(session));
-  useCommand("kill", () => void force(session), allowed && isBusy(session));
-  useCommand("retry", () => void retry(session.id), allowed && isRetried(session));
+  useCommand("kill", () => void forceStop(session), allowed && isBusy(session));
+  useCommand("retry", () => void retry(session.id), allowed && canRetry(session));
 }
 
-/** With words, or only as a sign where there is no room for them. */
-export function StopOrRetry({ session, signs = false }: { session: SessionView; signs?: boolean }) {
-  const allowed = useApp((state) => may(state.me, "operate"));
+/** With a label, or as icons only where space is limited. */
+export function StopOrRetry({ session, iconOnly = false }: { session: SessionView; iconOnly?: boolean }) {
+  const allowed = useApp((state) => hasScope(state.me, "operate"));
   const slow = useTakesLong(session);
   if (!allowed) return null;
-  if (isRetried(session)) {
+  if (canRetry(session)) {
     const [label, long] = session.status === "failed" ? ["Retry", "Try again"] : ["Resume", "Resume session"];
-    return signs ? (
+    return iconOnly ? (
       <IconButton label={long} command="retry" onClick={() => void retry(session.id)}>
         <Icon name="retry" />
       </IconButton>
@@ -66,14 +65,14 @@ export function StopOrRetry({ session, signs = false }: { session: SessionView; 
   }
   if (!isBusy(session)) return null;
   if (session.status === "interrupting") {
-    if (signs || !slow) return null;
+    if (iconOnly || !slow) return null;
     return (
-      <Button look="danger" onClick={() => void force(session)}>
-        Stop by force
+      <Button look="danger" onClick={() => void forceStop(session)}>
+        Force stop
       </Button>
     );
   }
-  return signs ? (
+  return iconOnly ? (
     <IconButton label="Stop the agent" command="stop" onClick={() => void interrupt(session.id)}>
       <Icon name="stop" />
     </IconButton>

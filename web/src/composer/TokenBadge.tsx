@@ -1,9 +1,9 @@
-/** How full the model's context is (S000-65). */
+/** Context usage of a session. */
 import type { SessionView } from "@/api/types";
 import { useApp } from "@/state/app";
-import { type Filling, fillingOf } from "./standing";
+import { type ContextUsage, contextUsage } from "./sessionStatus";
 
-const COLOURS: Record<Filling["variant"], string> = {
+const COLOURS: Record<ContextUsage["variant"], string> = {
   default: "text-ink-2",
   warning: "text-needs",
   destructive: "text-failed",
@@ -11,7 +11,7 @@ const COLOURS: Record<Filling["variant"], string> = {
 
 export function TokenUsageBadge({ session }: { session: SessionView }) {
   const config = useApp((state) => state.config);
-  const filling = fillingOf(session, config);
+  const filling = contextUsage(session, config);
   if (!filling) return null;
   const { percent, numbers, variant, message } = filling;
   const title = message || `${numbers} tokens of context`;
@@ -32,10 +32,10 @@ export function TokenUsageBadge({ session }: { session: SessionView }) {
   );
 }
 
-/** The same in the head of the session: the percent alone, always in its place. */
+/** The same in the session header: the percentage alone. */
 export function ContextShare({ session }: { session: SessionView }) {
   const config = useApp((state) => state.config);
-  const filling = fillingOf(session, config);
+  const filling = contextUsage(session, config);
   if (!filling) return null;
   const { percent, numbers, variant, message } = filling;
   return (

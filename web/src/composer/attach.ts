@@ -1,15 +1,14 @@
-/** Files that are dropped or pasted become pictures of the draft; those that cannot are told why. */
-
+/** Attaches dropped or pasted images to the draft and reports files that cannot be attached. */
 import { useApp } from "@/state/app";
 import { toast } from "@/ui/toast";
-import { draftOf, put } from "./drafts";
-import { readPictures, weightOf } from "./pictures";
+import { draftOf, updateDraft } from "./drafts";
+import { readImages, totalSize } from "./images";
 
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 export async function attach(id: string, files: File[]): Promise<void> {
-  const most = useApp.getState().config?.limits.image_bytes ?? MOST_BYTES;
-  const read = await readPictures(files, weightOf(draftOf(id).pictures), most);
-  for (const words of read.refused) toast.error(words);
-  if (read.pictures.length > 0) put(id, { pictures: [...draftOf(id).pictures, ...read.pictures] });
+  const most = useApp.getState().config?.limits.image_bytes ?? MAX_BYTES;
+  const read = await readImages(files, totalSize(draftOf(id).images), most);
+  for (const message of read.refused) toast.error(message);
+  if (read.images.length > 0) updateDraft(id, { images: [...draftOf(id).images, ...read.images] });
 }

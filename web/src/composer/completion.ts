@@ -1,15 +1,15 @@
-/** What is being typed at the caret that could be completed: a file after `@`, a command after a `/` that begins the message. */
+/** Completion triggers: a file after `@`, a command after a `/` at the start of the message. */
 
 export interface Trigger {
   kind: "file" | "command";
-  /** What was typed after the sign. */
+  /** The text after the sign. */
   query: string;
-  /** Where the sign stands. */
+  /** Position of the sign. */
   start: number;
   end: number;
 }
 
-/** Looked for no further back than this: a path is no longer. */
+/** Characters searched before the caret: paths are shorter. */
 const FAR = 300;
 
 export function triggerAt(text: string, caret: number): Trigger | null {
@@ -23,10 +23,10 @@ export function triggerAt(text: string, caret: number): Trigger | null {
   return { kind: "file", query, start: caret - query.length - 1, end: caret };
 }
 
-/** The text with the choice in place of what was typed, and where the caret then stands. */
-export function completed(text: string, trigger: Trigger, choice: string): { text: string; caret: number } {
+/** The text with the completion inserted, and the new caret position. */
+export function complete(text: string, trigger: Trigger, choice: string): { text: string; caret: number } {
   const sign = trigger.kind === "file" ? "@" : "/";
-  // A directory is not the end of a path: the next one is chosen in it.
+  // A directory gets no space: completion continues in it.
   const end = choice.endsWith("/") ? "" : " ";
   const word = `${sign}${choice}${end}`;
   const rest = text.slice(trigger.end);
@@ -39,7 +39,7 @@ export interface Named {
   description: string;
 }
 
-/** Commands whose name holds the letters: those that begin with them first. */
+/** Commands whose name contains the query, those that start with it first. */
 export function matching<T extends Named>(commands: readonly T[], query: string, most = 12): T[] {
   const wanted = query.toLowerCase();
   const found = commands.filter((each) => each.name.toLowerCase().includes(wanted));

@@ -1,15 +1,15 @@
-/** What somebody has begun to write to each session: kept in this browser at once, on the server soon after. */
+/** Drafts of messages by session: stored in the browser at once, on the server soon after. */
 import { useSyncExternalStore } from "react";
-import { api, said } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { ImagePart } from "@/api/types";
 
-/** A long text that was pasted: beside the words, not among them (FM-26). */
+/** A long pasted text, kept as an attachment. */
 export interface Pasted {
   id: string;
   text: string;
 }
 
-export interface Picture {
+export interface DraftImage {
   id: string;
   name: string;
   size: number;
@@ -19,22 +19,22 @@ export interface Picture {
 export interface Draft {
   text: string;
   pasted: readonly Pasted[];
-  /** Not kept over a reload: a browser's storage is too small for them. */
-  pictures: readonly Picture[];
-  /** Grows when the words were changed by something other than typing. */
+  /** Not stored: too large for the browser's storage. */
+  images: readonly DraftImage[];
+  /** Incremented when the text changes other than by typing. */
   revision: number;
 }
 
-interface Kept {
+interface StoredDraft {
   text: string;
   pasted: readonly Pasted[];
-  /** What the server was last known to have: if the words are the same, its newer ones are taken. */
+  /** The server's last known text: if the draft equals it, a newer text from the server replaces it. */
   synced: string;
 }
 
-const NOTHING: Draft = { text: "", pasted: [], pictures: [], revision: 0 };
+const NOTHING: Draft = { text: "", pasted: [], images: [], revision: 0 };
 const SAVE_MS = 1500;
-/** Longer texts are not written down with every letter. */
+/** Longer texts are not stored on every keystroke. */
 const LONG = 50_000;
 
 const drafts = new Map<string, Draft>();
@@ -42,11 +42,11 @@ const synced = new Map<string, string>();
 const listeners = new Map<string, Set<() => void>>();
 const timers = new Map<string, number>();
 
-function place(id: string): string {
+function storageKey(id: string): string {
   return `bobstay.draft.${id}`;
 }
 
-/** The draft of a session, as this browser has it. */
+/** The draft of a session in this browser. */
 export function draftOf(id: string): Draft {
   const held = drafts.get(id);
   if (held) return held;
@@ -57,46 +57,46 @@ export function draftOf(id: string): Draft {
   return draft;
 }
 
-/** Take what this person wrote on another device, where this browser has nothing newer. */
+/** Loads the draft written on another device, unless this browser has a newer one. */
 export async function fetchDraft(id: string): Promise<void> {
   try {
-    const draft = await said(api.GET("/sessions/{id}/draft", { params: { path: { id } } }));
-    received(id, draft.text);
+    const draft = await unwrap(api.GET("/sessions/{id}/draft", { params: { path: { id } } }));
+    mergeServerDraft(id, draft.text);
   } catch {
-    // the browser's own copy is good enough; it is sent with the next word
+    // the browser's copy is used; it is saved with the next change
   }
 }
 
-/** The server has `saved`. */
-export function received(id: string, saved: string): void {
+/** Merges the server's text `saved`. */
+export function mergeServerDraft(id: string, saved: string): void {
   const { text } = draftOf(id);
   const writtenHere = text !== synced.get(id);
   synced.set(id, saved);
   if (text === saved) return;
-  if (writtenHere) later(id);
-  else put(id, { text: saved });
+  if (writtenHere) scheduleSave(id);
+  else updateDraft(id, { text: saved });
 }
 
-/** Words as they are typed. */
-export function typed(id: string, text: string): void {
+/** Sets the text while typing. */
+export function setDraftText(id: string, text: string): void {
   change(id, { text });
 }
 
-/** Anything else: whoever shows the draft is told. */
-export function put(id: string, next: Partial<Omit<Draft, "revision">>): void {
+/** Any other change; the message field is updated. */
+export function updateDraft(id: string, next: Partial<Omit<Draft, "revision">>): void {
   change(id, next, 1);
 }
 
 export function isEmpty(draft: Draft): boolean {
-  return !draft.text.trim() && draft.pasted.length === 0 && draft.pictures.length === 0;
+  return !draft.text.trim() && draft.pasted.length === 0 && draft.images.length === 0;
 }
 
-/** All the words of a draft, in the order they are sent. */
-export function wordsOf(draft: Draft): string {
+/** The message text of a draft, with its pasted texts. */
+export function messageText(draft: Draft): string {
   return [draft.text.trim(), ...draft.pasted.map((each) => each.text)].filter(Boolean).join("\n\n");
 }
 
-/** Something of a draft, compared by identity. */
+/** A value of a draft, compared by identity. */
 export function useDraft<T>(id: string, pick: (draft: Draft) => T): T {
   return useSyncExternalStore(
     (listener) => {
@@ -113,36 +113,36 @@ function change(id: string, next: Partial<Draft>, revised = 0): void {
   const draft = { ...before, ...next, revision: before.revision + revised };
   drafts.set(id, draft);
   if (draft.text.length < LONG || revised) write(id, draft);
-  later(id);
+  scheduleSave(id);
   for (const listener of listeners.get(id) ?? []) listener();
 }
 
-function read(id: string): Kept | null {
+function read(id: string): StoredDraft | null {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(place(id)) ?? "null");
-    return isKept(kept) ? kept : null;
+    const kept: unknown = JSON.parse(localStorage.getItem(storageKey(id)) ?? "null");
+    return isStoredDraft(kept) ? kept : null;
   } catch {
     return null;
   }
 }
 
-function isKept(kept: unknown): kept is Kept {
-  const { text, pasted, synced: known } = (kept ?? {}) as Partial<Kept>;
+function isStoredDraft(kept: unknown): kept is StoredDraft {
+  const { text, pasted, synced: known } = (kept ?? {}) as Partial<StoredDraft>;
   return typeof text === "string" && typeof known === "string" && Array.isArray(pasted);
 }
 
 function write(id: string, draft: Draft): void {
   const { text, pasted } = draft;
-  const kept: Kept = { text, pasted, synced: synced.get(id) ?? "" };
+  const kept: StoredDraft = { text, pasted, synced: synced.get(id) ?? "" };
   try {
-    if (!text && pasted.length === 0 && !kept.synced) localStorage.removeItem(place(id));
-    else localStorage.setItem(place(id), JSON.stringify(kept));
+    if (!text && pasted.length === 0 && !kept.synced) localStorage.removeItem(storageKey(id));
+    else localStorage.setItem(storageKey(id), JSON.stringify(kept));
   } catch {
-    // no room, or none allowed: the server gets the words soon
+    // no space or no permission: the server gets the text soon
   }
 }
 
-function later(id: string): void {
+function scheduleSave(id: string): void {
   window.clearTimeout(timers.get(id));
   timers.set(
     id,
@@ -150,21 +150,21 @@ function later(id: string): void {
   );
 }
 
-/** Quietly: what cannot be stored there is still here, and nobody is to be disturbed while writing. */
+/** Fails silently: the browser still has the draft. */
 async function save(id: string): Promise<void> {
   const draft = draftOf(id);
   write(id, draft);
   if (draft.text.length > LONG || draft.text === synced.get(id)) return;
   try {
     await api.PUT("/sessions/{id}/draft", { params: { path: { id } }, body: { text: draft.text } });
-    known(id, draft.text);
+    markSynced(id, draft.text);
   } catch {
-    // it is tried again with the next word
+    // retried with the next change
   }
 }
 
-/** The server has these words. */
-function known(id: string, text: string): void {
+/** Records the server's text. */
+function markSynced(id: string, text: string): void {
   synced.set(id, text);
   write(id, draftOf(id));
 }

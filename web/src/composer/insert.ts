@@ -1,8 +1,8 @@
-/** Words from elsewhere on the page (a comment on a line, the path of a file) put into a session's composer. */
-import { draftOf, put } from "./drafts";
+/** Adds text from elsewhere on the page (a comment, a file path) to a session's draft. */
+import { draftOf, updateDraft } from "./drafts";
 
 export function addToDraft(sessionId: string, text: string): void {
   const before = draftOf(sessionId).text;
   const gap = !before || /\s$/.test(before) ? "" : text.includes("\n") ? "\n\n" : " ";
-  put(sessionId, { text: `${before}${gap}${text}` });
+  updateDraft(sessionId, { text: `${before}${gap}${text}` });
 }

@@ -1,4 +1,4 @@
-/** Workflow, model and permission mode of a session in words for people. */
+/** Labels and choices for workflow, model and permission mode. */
 import type { PermissionMode, ServerConfig, SessionConfig, SessionView } from "@/api/types";
 
 export const BYPASS = "bypassPermissions";
@@ -16,7 +16,7 @@ export interface Choice {
   disabled?: boolean;
 }
 
-/** Those a session of this workflow may be in, and somebody who may `approve` or not may choose. */
+/** The modes this workflow allows; those that need the approve scope are disabled without it. */
 export function permissionChoices(
   config: ServerConfig,
   workflow: SessionConfig["workflow"],
@@ -31,7 +31,7 @@ export function permissionChoices(
   }));
 }
 
-/** Those that can be reached; the others say what is missing. */
+/** All models; unavailable ones are disabled and say why. */
 export function modelChoices(config: ServerConfig): Choice[] {
   return config.models.map(({ alias, label, available, problem }) => ({
     value: alias,
@@ -54,7 +54,7 @@ export function workflowChoices(config: ServerConfig, disabled: boolean): Choice
   }));
 }
 
-/** Another workflow, and the permission mode it begins in where it cannot be in the present one. */
+/** The change to another workflow, with its first permission mode if it does not allow the current one. */
 export function workflowChange(
   config: ServerConfig,
   workflow: NonNullable<SessionConfig["workflow"]>,
@@ -69,25 +69,25 @@ export function workflowLabel(config: ServerConfig | null, workflow: string | un
   return config?.workflows.find((each) => each.name === workflow)?.label ?? workflow ?? "Chat";
 }
 
-/** What new sessions use, by a name that tells something: `default` is an alias for the best model there is. */
+/** The default model's name; for the alias `default`, the label of the model it stands for. */
 export function defaultModelName({ default_model: alias, models }: DefaultModel): string {
   return alias === "default" ? (models.find((each) => each.alias === alias)?.label ?? alias) : alias;
 }
 
-/** The alias of the model a session uses or would use, where there is one. */
+/** The alias of a session's model, if it has one. */
 export function modelAlias(config: ServerConfig | null, named: string): string {
   const model = named || config?.default_model || "";
   const found = config?.models.find((each) => each.alias === model || each.name === model);
   return found?.alias ?? model;
 }
 
-/** Until when nothing is asked, in milliseconds; 0 where everything is asked as usual. */
+/** End of the bypass in milliseconds; 0 without one. */
 export function bypassEnd(session: SessionView, now: number): number {
   const end = (session.config.bypass_until ?? 0) * 1000;
   return session.permission_mode === BYPASS && end > now ? end : 0;
 }
 
-/** The mode that holds now: a bypass whose time is over is none. */
+/** The effective permission mode: an expired bypass counts as `default`. */
 export function modeNow(session: SessionView, now: number): string {
   return session.permission_mode === BYPASS && !bypassEnd(session, now) ? "default" : session.permission_mode;
 }

@@ -1,22 +1,22 @@
-/** Why nothing can be sent now, in words, and whether one may write all the same: what is written is kept. */
+/** Why sending is disabled, and whether the draft can still be edited. */
 import type { Me, SessionView } from "@/api/types";
-import { may, useApp } from "@/state/app";
+import { hasScope, useApp } from "@/state/app";
 import type { Connection } from "@/stream/socket";
 
 export interface Refusal {
-  /** Empty where nothing stands in the way. */
-  words: string;
-  mayWrite: boolean;
+  /** Empty if sending is possible. */
+  reason: string;
+  canWrite: boolean;
 }
 
 export function refusalOf(session: SessionView, me: Me | null, connection: Connection): Refusal {
-  if (!may(me, "operate"))
-    return { words: "You may look at this session, but not write to it.", mayWrite: false };
+  if (!hasScope(me, "operate"))
+    return { reason: "You can read this session, but not write to it.", canWrite: false };
   if (session.config.inputs === "locked")
-    return { words: "This session is locked: it takes no messages.", mayWrite: false };
-  if (session.status === "discarded") return { words: "This session was deleted.", mayWrite: false };
-  if (connection !== "live") return { words: "Offline. Your draft is saved.", mayWrite: true };
-  return { words: "", mayWrite: true };
+    return { reason: "This session is locked and accepts no messages.", canWrite: false };
+  if (session.status === "discarded") return { reason: "This session was deleted.", canWrite: false };
+  if (connection !== "live") return { reason: "Offline. Your draft is saved.", canWrite: true };
+  return { reason: "", canWrite: true };
 }
 
 export function useRefusal(session: SessionView): Refusal {

@@ -1,9 +1,9 @@
-/** Which candidate is chosen, and the keys that choose. */
+/** The selected completion and its keys. */
 import { type KeyboardEvent, useEffect, useState } from "react";
 import { useCandidates } from "./Completions";
 import type { Trigger } from "./completion";
 
-/** Up, Down, Enter, Tab and Escape belong to the list while it is there. */
+/** Up, Down, Enter, Tab and Escape act on the list while it is open. */
 export function useCompletionKeys(
   id: string,
   trigger: Trigger | null,
@@ -11,17 +11,17 @@ export function useCompletionKeys(
   close: () => void,
 ) {
   const candidates = useCandidates(id, trigger);
-  const [place, setPlace] = useState(0);
+  const [position, setPosition] = useState(0);
   const asked = trigger ? `${trigger.kind}/${trigger.query}` : "";
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another question begins at its first answer
-  useEffect(() => setPlace(0), [asked]);
-  const chosen = Math.min(place, Math.max(0, candidates.length - 1));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new query starts at its first candidate
+  useEffect(() => setPosition(0), [asked]);
+  const chosen = Math.min(position, Math.max(0, candidates.length - 1));
   const keyDown = (event: KeyboardEvent): boolean => {
     if (!trigger || candidates.length === 0) return false;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const picks =
       (event.key === "Enter" && !event.shiftKey && !event.metaKey && !event.ctrlKey) || event.key === "Tab";
-    if (step) setPlace((chosen + step + candidates.length) % candidates.length);
+    if (step) setPosition((chosen + step + candidates.length) % candidates.length);
     else if (picks) choose(candidates[chosen]?.value ?? "");
     else if (event.key === "Escape") close();
     else return false;

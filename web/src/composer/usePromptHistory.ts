@@ -1,24 +1,24 @@
-/** What was said to the session before, brought back by Up in an empty composer. */
+/** Prompt history: Up in an empty composer brings back earlier prompts. */
 import { type KeyboardEvent, type RefObject, useRef } from "react";
 import type { Row } from "@/state/rows";
-import { transcriptOf } from "@/stream/live";
-import { put } from "./drafts";
+import { transcriptOf } from "@/stream/connection";
+import { updateDraft } from "./drafts";
 
-/** What people said, the newest first, each once. */
+/** Prompts of people, the newest first, without duplicates. */
 export function promptsOf(rows: Iterable<Row>): string[] {
   const found = new Set<string>();
   for (const row of rows) {
     if (row.kind !== "user" || row.origin !== "human" || !row.text.trim()) continue;
-    found.delete(row.text); // said again: its newest place counts
+    found.delete(row.text); // repeated: the newest position counts
     found.add(row.text);
   }
   return [...found].reverse();
 }
 
 export function usePromptHistory(id: string, field: RefObject<HTMLTextAreaElement | null>) {
-  const place = useRef(-1);
+  const position = useRef(-1);
   const show = (text: string) => {
-    put(id, { text });
+    updateDraft(id, { text });
     const area = field.current;
     if (!area) return;
     area.value = text;
@@ -28,12 +28,12 @@ export function usePromptHistory(id: string, field: RefObject<HTMLTextAreaElemen
     const area = field.current;
     if (!area || event.shiftKey || event.altKey || event.metaKey || event.ctrlKey) return false;
     const begins = event.key === "ArrowUp" && area.value === "";
-    const goesOn = place.current >= 0 && (event.key === "ArrowUp" || event.key === "ArrowDown");
+    const goesOn = position.current >= 0 && (event.key === "ArrowUp" || event.key === "ArrowDown");
     if (!begins && !goesOn) return false;
     const prompts = promptsOf(transcriptOf(id).fold.rows.values());
-    const next = begins ? 0 : place.current + (event.key === "ArrowUp" ? 1 : -1);
+    const next = begins ? 0 : position.current + (event.key === "ArrowUp" ? 1 : -1);
     if (next >= prompts.length) return goesOn; // the oldest stays
-    place.current = next;
+    position.current = next;
     show(prompts[next] ?? "");
     event.preventDefault();
     return true;
@@ -41,7 +41,7 @@ export function usePromptHistory(id: string, field: RefObject<HTMLTextAreaElemen
   return {
     keyDown,
     reset: () => {
-      place.current = -1;
+      position.current = -1;
     },
   };
 }

@@ -1,25 +1,25 @@
-/** What is said of a line, under it, and the place to say it. */
+/** Comments on a diff line, and the field to add one. */
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { Button, IconButton } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
-import { keyOf, type LineComment, type Spot, useCommenting } from "./comments";
+import { keyOf, type LineComment, type LineRef, useCommenting } from "./comments";
 import { keyed } from "./keyed";
 
-export function Comments({ spot, text }: { spot: Spot; text: string }) {
-  const { said, open, tell, setOpen } = useCommenting();
+export function Comments({ spot, text }: { spot: LineRef; text: string }) {
+  const { comments, open, add, setOpen } = useCommenting();
   const key = keyOf(spot);
-  const here = said.get(key) ?? [];
+  const here = comments.get(key) ?? [];
   if (here.length === 0 && open !== key) return null;
   return (
     <div className="hairline-t hairline-b flex flex-col gap-2 bg-surface-1 px-3 py-2 font-sans text-chrome">
-      {keyed(here).map(({ key: place, item }) => (
-        <Said key={place} comment={item} />
+      {keyed(here).map(({ key: position, item }) => (
+        <CommentLine key={position} comment={item} />
       ))}
-      {open === key && tell && (
-        <Writing
+      {open === key && add && (
+        <CommentField
           spot={spot}
           onDone={(words) => {
-            if (words) tell({ ...spot, text, words });
+            if (words) add({ ...spot, text, words });
             setOpen("");
           }}
         />
@@ -28,7 +28,7 @@ export function Comments({ spot, text }: { spot: Spot; text: string }) {
   );
 }
 
-function Said({ comment }: { comment: LineComment }) {
+function CommentLine({ comment }: { comment: LineComment }) {
   const { remove } = useCommenting();
   return (
     <div className="flex items-start gap-2">
@@ -43,7 +43,7 @@ function Said({ comment }: { comment: LineComment }) {
   );
 }
 
-function Writing({ spot, onDone }: { spot: Spot; onDone: (words: string) => void }) {
+function CommentField({ spot, onDone }: { spot: LineRef; onDone: (words: string) => void }) {
   const [words, setWords] = useState("");
   const area = useRef<HTMLTextAreaElement>(null);
   useEffect(() => area.current?.focus({ preventScroll: false }), []);

@@ -1,4 +1,4 @@
-/** A diff: hunks with numbers and signs, unified or side by side, and room for comments on lines. */
+/** Diff view: hunks, unified or side by side, with comments on lines. */
 import {
   type CSSProperties,
   type KeyboardEvent,
@@ -11,7 +11,7 @@ import {
 import { type CommentedLine, type Commenting, CommentingContext, keyOf, type LineComment } from "./comments";
 import { HunkView } from "./HunkView";
 import { keyed } from "./keyed";
-import { WholeContext } from "./LineText";
+import { FullLinesContext } from "./LineText";
 import type { DiffHunk } from "./lines";
 
 export type { CommentedLine, LineComment } from "./comments";
@@ -21,13 +21,13 @@ export interface DiffViewProps {
   path: string;
   split: boolean;
   comments?: readonly LineComment[];
-  /** `text` is the line, `words` what somebody says of it. */
+  /** `text` is the line, `words` the comment. */
   onComment?: (line: CommentedLine) => void;
   onRemoveComment?: (comment: LineComment) => void;
   renderHunkActions?: (hunk: DiffHunk, index: number) => ReactNode;
-  /** Lines shown before one has to ask for more. With Infinity nothing is folded, long lines neither. */
+  /** Lines shown at first. With Infinity nothing is collapsed, not even long lines. */
   maxLines?: number;
-  /** Whether lines have numbers; not where only a piece of a file is known. */
+  /** Whether lines have numbers; false for a piece of a file. */
   numbers?: boolean;
 }
 
@@ -46,21 +46,21 @@ export function DiffView({
   const commenting = useComments(commented);
   const [more, setMore] = useState<Record<number, number>>({});
   const [picked, setPicked] = useState<"left" | "right" | "">("");
-  const room = useMemo(() => roomOf(hunks, maxLines), [hunks, maxLines]);
+  const room = useMemo(() => visibleLines(hunks, maxLines), [hunks, maxLines]);
   const returns = useMemo(() => hasMixedEnds(hunks), [hunks]);
   const figure = useRef<HTMLElement>(null);
-  useEffect(() => offerStop(figure.current));
+  useEffect(() => ensureTabStop(figure.current));
   const selecting = split && picked ? OTHER_SIDE[picked] : "";
   return (
     <CommentingContext value={commenting}>
-      <WholeContext value={maxLines === Number.POSITIVE_INFINITY}>
+      <FullLinesContext value={maxLines === Number.POSITIVE_INFINITY}>
         <figure
           ref={figure}
           aria-label={`Changes in ${path}`}
           className={`m-0 font-mono text-code text-ink-1 ${selecting} ${numbers ? "" : UNNUMBERED}`}
           style={{ "--digits": digitsOf(hunks) } as CSSProperties}
-          onKeyDown={walk}
-          onFocus={keepStop}
+          onKeyDown={moveBetweenLines}
+          onFocus={moveTabStop}
           onPointerDown={(event) => setPicked(sideOf(event.target))}
         >
           {keyed(hunks).map(({ key, item: hunk }, index) => (
@@ -77,14 +77,14 @@ export function DiffView({
             />
           ))}
         </figure>
-      </WholeContext>
+      </FullLinesContext>
     </CommentingContext>
   );
 }
 
 const UNNUMBERED = "[&_[data-number]]:hidden";
 
-/** Side by side only the side where a selection begins is selected: copying gives one text, not two mixed. */
+/** Side by side, a selection stays on the side where it begins, so that copying gives one text. */
 const OTHER_SIDE = {
   left: "[&_[data-side=right]]:select-none",
   right: "[&_[data-side=left]]:select-none",
@@ -102,17 +102,17 @@ function useComments({
 }: Pick<DiffViewProps, "comments" | "onComment" | "onRemoveComment">): Commenting {
   const [open, setOpen] = useState("");
   return useMemo(() => {
-    const said = new Map<string, LineComment[]>();
+    const byLine = new Map<string, LineComment[]>();
     for (const comment of comments ?? []) {
       const key = keyOf(comment);
-      said.set(key, [...(said.get(key) ?? []), comment]);
+      byLine.set(key, [...(byLine.get(key) ?? []), comment]);
     }
-    return { tell: onComment, remove: onRemoveComment, open, setOpen, said };
+    return { add: onComment, remove: onRemoveComment, open, setOpen, comments: byLine };
   }, [comments, onComment, onRemoveComment, open]);
 }
 
-/** How many lines of each hunk there is room for: the first ones get it. */
-function roomOf(hunks: readonly DiffHunk[], most: number): number[] {
+/** How many lines of each hunk are shown: the first hunks get them. */
+function visibleLines(hunks: readonly DiffHunk[], most: number): number[] {
   let left = most;
   return hunks.map((hunk) => {
     const room = Math.min(left, hunk.lines.length);
@@ -135,7 +135,7 @@ function digitsOf(hunks: readonly DiffHunk[]): number {
   return Math.max(2, String(largest).length);
 }
 
-/** Carriage returns say something only where not every line ends with one. */
+/** Carriage returns are shown only if line endings are mixed. */
 function hasMixedEnds(hunks: readonly DiffHunk[]): boolean {
   let some = false;
   let none = false;
@@ -148,8 +148,8 @@ function hasMixedEnds(hunks: readonly DiffHunk[]): boolean {
   return some && none;
 }
 
-/** Arrows go from line to line; Tab finds the diff once, at the line where one was. */
-function walk(event: KeyboardEvent<HTMLElement>): void {
+/** Arrows move between lines; the diff is one tab stop, at the last focused line. */
+function moveBetweenLines(event: KeyboardEvent<HTMLElement>): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   const here = (event.target as Element).closest<HTMLElement>("[data-diff-line]");
   if (!step || !here) return;
@@ -158,13 +158,13 @@ function walk(event: KeyboardEvent<HTMLElement>): void {
   lines[lines.indexOf(here) + step]?.focus();
 }
 
-function offerStop(figure: HTMLElement | null): void {
+function ensureTabStop(figure: HTMLElement | null): void {
   if (figure?.querySelector('[data-diff-line][tabindex="0"]')) return;
   const first = figure?.querySelector<HTMLElement>("[data-diff-line]");
   if (first) first.tabIndex = 0;
 }
 
-function keepStop(event: { target: EventTarget; currentTarget: HTMLElement }): void {
+function moveTabStop(event: { target: EventTarget; currentTarget: HTMLElement }): void {
   const here = (event.target as Element).closest<HTMLElement>("[data-diff-line]");
   if (!here) return;
   for (const line of event.currentTarget.querySelectorAll<HTMLElement>('[data-diff-line][tabindex="0"]'))

@@ -1,14 +1,14 @@
-/** One hunk of a diff: where it stands, what can be done with it, its lines. */
+/** One hunk of a diff: header, actions and lines. */
 import { memo, type ReactNode, useMemo } from "react";
-import { Shown } from "@/ui/Hidden";
-import { count, plural } from "@/words/format";
+import { count, plural } from "@/format/values";
+import { VisibleText } from "@/ui/VisibleText";
 import { chunksOf, keyed } from "./keyed";
 import type { DiffHunk, DiffLine } from "./lines";
 import { SplitLine, UnifiedLine } from "./Row";
 import { type SplitRow, splitRows } from "./split";
 import { type Colours, useColours } from "./tokens";
 
-/** Lines that are put on the page as one, so that what is out of sight costs nothing. */
+/** Lines per chunk; off-screen chunks are not rendered by the browser. */
 const CHUNK = 200;
 const HEIGHT = 19;
 
@@ -16,11 +16,11 @@ interface Props {
   hunk: DiffHunk;
   path: string;
   split: boolean;
-  /** Unchanged lines left out before it. */
+  /** Unchanged lines before it. */
   skipped: number;
   actions: ReactNode;
   returns: boolean;
-  /** How many of its lines are shown. */
+  /** Number of lines shown. */
   most: number;
   onMore: () => void;
 }
@@ -45,7 +45,7 @@ export const HunkView = memo(function HunkView(props: Props) {
           onClick={onMore}
           className="target w-full bg-surface-1 px-3 py-1 text-left font-sans text-chrome text-accent select-none hover:bg-surface-2"
         >
-          Show {lines.length > 0 ? `more of ${plural(left, "more line")}` : plural(left, "line")}
+          Show {lines.length > 0 ? `more (${plural(left, "line")} left)` : plural(left, "line")}
           {lines.length === 0 && hunk.newStart > 0 && ` from line ${count(hunk.newStart)}`}
         </button>
       )}
@@ -57,7 +57,9 @@ function HunkHead({ hunk, skipped, actions }: { hunk: DiffHunk; skipped: number;
   return (
     <div className="flex min-h-7 items-center gap-2 bg-surface-1 px-3 font-sans text-small text-ink-3 select-none">
       {skipped > 0 && <span className="tabular shrink-0">⋯ {plural(skipped, "unchanged line")}</span>}
-      <span className="min-w-0 flex-1 truncate font-mono">{hunk.header && <Shown text={hunk.header} />}</span>
+      <span className="min-w-0 flex-1 truncate font-mono">
+        {hunk.header && <VisibleText text={hunk.header} />}
+      </span>
       {actions}
     </div>
   );
@@ -77,12 +79,12 @@ function Lines({ lines, split, returns, colours }: LinesProps) {
   );
   return keyed(rows).map(({ key, item: chunk }) => (
     <div key={key} style={rows.length > 1 ? unseen(chunk.length) : undefined}>
-      {keyed(chunk).map(({ key: place, item: row }) =>
+      {keyed(chunk).map(({ key: position, item: row }) =>
         "kind" in row ? (
-          <UnifiedLine key={place} line={row} returns={returns} tokens={colourOf(row, colours)} />
+          <UnifiedLine key={position} line={row} returns={returns} tokens={colourOf(row, colours)} />
         ) : (
           <SplitLine
-            key={place}
+            key={position}
             {...row}
             returns={returns}
             leftTokens={row.left ? colours?.old.get(row.left) : undefined}

@@ -1,39 +1,39 @@
-/** The words of one line: coloured, with what changed marked and nothing hidden. A line made for machines is shown in part. */
+/** The text of one diff line: highlighted, with changes and invisible characters marked. */
 import { createContext, useContext, useState } from "react";
+import { hasInvisible } from "@/format/invisible";
+import { count } from "@/format/values";
 import type { Token } from "@/text/highlight";
-import { Shown } from "@/ui/Hidden";
-import { count } from "@/words/format";
-import { hasHidden } from "@/words/hidden";
+import { VisibleText } from "@/ui/VisibleText";
 import type { DiffLine } from "./lines";
 import { firstOf, segmentsOf } from "./segments";
 
 const LONGEST = 1_000;
 
-/** Whether every line is shown to its end, as it must be where somebody decides on it (FM-38). */
-export const WholeContext = createContext(false);
+/** Whether lines are shown in full, as approval requests need. */
+export const FullLinesContext = createContext(false);
 
 interface Props {
   line: DiffLine;
   tokens: readonly Token[] | undefined;
-  /** Carriage returns mean something here: not all lines end with one. */
+  /** Show carriage returns: line endings are mixed. */
   returns: boolean;
 }
 
 export function LineText({ line, tokens, returns }: Props) {
-  const whole = useContext(WholeContext);
+  const whole = useContext(FullLinesContext);
   const [asked, setAsked] = useState(false);
   const all = whole || asked;
   const ended = line.text.endsWith("\r");
   const text = ended ? line.text.slice(0, -1) : line.text;
   const segments = segmentsOf(text, wordsWithout(line, ended), tokens);
   const strong = line.kind === "added" ? "bg-added-strong" : "bg-removed-strong";
-  let place = 0;
+  let offset = 0;
   return (
     <>
       {(all ? segments : firstOf(segments, LONGEST)).map((segment) => {
-        const key = place;
-        place += segment.text.length;
-        const words = hasHidden(segment.text) ? <Shown text={segment.text} /> : segment.text;
+        const key = offset;
+        offset += segment.text.length;
+        const words = hasInvisible(segment.text) ? <VisibleText text={segment.text} /> : segment.text;
         if (!segment.changed && !segment.color) return words;
         return (
           <span
@@ -50,7 +50,7 @@ export function LineText({ line, tokens, returns }: Props) {
           … {count(text.length - LONGEST)} more characters
         </button>
       )}
-      {ended && returns && <Mark words="CR">A carriage return ends this line</Mark>}
+      {ended && returns && <Mark words="CR">This line ends with a carriage return</Mark>}
       {line.bare && <Mark words="no newline at end">The file ends here without a newline</Mark>}
       {"\n"}
     </>

@@ -1,8 +1,8 @@
-/** The rows of a diff: one line each, or two side by side. Numbers and signs are not part of what is copied. */
+/** Rows of a diff, unified or side by side. Numbers and signs are not copied. */
 import { memo } from "react";
 import type { Token } from "@/text/highlight";
 import { Comments } from "./Comments";
-import { keyOf, spotOf, useCommenting } from "./comments";
+import { keyOf, lineRefOf, useCommenting } from "./comments";
 import { LineText } from "./LineText";
 import type { DiffLine } from "./lines";
 import type { SplitRow } from "./split";
@@ -31,7 +31,7 @@ export const UnifiedLine = memo(function UnifiedLine({ line, tokens, returns }: 
           <LineText line={line} tokens={tokens} returns={returns} />
         </div>
       </div>
-      <Comments spot={spotOf(line)} text={line.text} />
+      <Comments spot={lineRefOf(line)} text={line.text} />
     </>
   );
 });
@@ -55,8 +55,8 @@ export const SplitLine = memo(function SplitLine({
         <Half line={left} tokens={leftTokens} side="left" returns={returns} />
         <Half line={right} tokens={rightTokens} side="right" returns={returns} />
       </div>
-      {left && left.kind === "removed" && <Comments spot={spotOf(left)} text={left.text} />}
-      {right && <Comments spot={spotOf(right)} text={right.text} />}
+      {left && left.kind === "removed" && <Comments spot={lineRefOf(left)} text={left.text} />}
+      {right && <Comments spot={lineRefOf(right)} text={right.text} />}
     </>
   );
 });
@@ -97,7 +97,7 @@ function Sign({ line }: { line: DiffLine }) {
   );
 }
 
-/** A number is no text: it is neither copied nor read aloud a second time by the button it stands in. */
+/** Line number as CSS content: neither copied nor read aloud. */
 function OneNumber({ value, hidden = false }: { value: number | null; hidden?: boolean }) {
   return (
     <span
@@ -108,10 +108,10 @@ function OneNumber({ value, hidden = false }: { value: number | null; hidden?: b
 }
 
 function LineNumbers({ line, both, side }: { line: DiffLine; both: boolean; side?: "left" | "right" }) {
-  const { tell, open, setOpen } = useCommenting();
+  const { add, open, setOpen } = useCommenting();
   const numbers = both ? (
     <>
-      {/* On a phone there is room for one number: the new one, if the line has one. */}
+      {/* On phones only one number is shown: the new one, if there is one. */}
       <OneNumber value={line.old} hidden={line.now !== null} />
       <OneNumber value={line.now} hidden={line.now === null} />
     </>
@@ -119,10 +119,10 @@ function LineNumbers({ line, both, side }: { line: DiffLine; both: boolean; side
     <OneNumber value={side === "left" ? line.old : line.now} />
   );
   const span = both ? "col-span-2" : "";
-  // A line that did not change has one comment, and that is on the right.
-  if (!tell || (side === "left" && line.kind === "same"))
+  // Unchanged lines are commented on the right side only.
+  if (!add || (side === "left" && line.kind === "same"))
     return <span className={`flex select-none ${span}`}>{numbers}</span>;
-  const spot = spotOf(line);
+  const spot = lineRefOf(line);
   const key = keyOf(spot);
   return (
     <button

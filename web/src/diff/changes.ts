@@ -1,11 +1,11 @@
 /**
- * Which runs of lines differ between two texts. Lines that occur once in each text and in the same order hold the
- * texts together, the longest common sequence fills what is between them, and what would take too long is taken for
- * changed as a whole: the answer is always right, and always quick.
+ * Line diff of two texts. Lines that are unique in both texts and in the same order are anchors,
+ * the longest common subsequence fills the ranges between them, and ranges that would take too long count as
+ * changed as a whole. The result is always correct and always fast.
  */
 import { diffArrays } from "diff";
 
-/** Lines `oldStart`..`oldEnd` of the old text became `newStart`..`newEnd` of the new one; from 0, ends not included. */
+/** Lines `oldStart`..`oldEnd` of the old text became `newStart`..`newEnd` of the new one; 0-based, ends excluded. */
 export interface Change {
   oldStart: number;
   oldEnd: number;
@@ -13,66 +13,66 @@ export interface Change {
   newEnd: number;
 }
 
-/** Changed lines in one piece between anchors, above which nobody looks for the shortest way. */
+/** Ranges with more edits are not searched for the shortest diff. */
 const MOST_EDITS = 250;
 
 export function changesOf(old: readonly string[], now: readonly string[]): Change[] {
   const found: Change[] = [];
-  between(old, now, { oldStart: 0, oldEnd: old.length, newStart: 0, newEnd: now.length }, found);
-  return joined(found);
+  diffRange(old, now, { oldStart: 0, oldEnd: old.length, newStart: 0, newEnd: now.length }, found);
+  return joinAdjacent(found);
 }
 
-function between(old: readonly string[], now: readonly string[], whole: Change, found: Change[]): void {
-  const place = { ...whole };
+function diffRange(old: readonly string[], now: readonly string[], whole: Change, found: Change[]): void {
+  const range = { ...whole };
   while (
-    place.oldStart < place.oldEnd &&
-    place.newStart < place.newEnd &&
-    old[place.oldStart] === now[place.newStart]
+    range.oldStart < range.oldEnd &&
+    range.newStart < range.newEnd &&
+    old[range.oldStart] === now[range.newStart]
   ) {
-    place.oldStart += 1;
-    place.newStart += 1;
+    range.oldStart += 1;
+    range.newStart += 1;
   }
   while (
-    place.oldStart < place.oldEnd &&
-    place.newStart < place.newEnd &&
-    old[place.oldEnd - 1] === now[place.newEnd - 1]
+    range.oldStart < range.oldEnd &&
+    range.newStart < range.newEnd &&
+    old[range.oldEnd - 1] === now[range.newEnd - 1]
   ) {
-    place.oldEnd -= 1;
-    place.newEnd -= 1;
+    range.oldEnd -= 1;
+    range.newEnd -= 1;
   }
-  const size = place.oldEnd - place.oldStart + place.newEnd - place.newStart;
+  const size = range.oldEnd - range.oldStart + range.newEnd - range.newStart;
   if (size === 0) return;
-  if (place.oldStart === place.oldEnd || place.newStart === place.newEnd) {
-    found.push(place);
+  if (range.oldStart === range.oldEnd || range.newStart === range.newEnd) {
+    found.push(range);
     return;
   }
-  const anchors = size > MOST_EDITS ? anchorsOf(old, now, place) : [];
+  const anchors = size > MOST_EDITS ? anchorsOf(old, now, range) : [];
   if (anchors.length === 0) {
-    shortest(old, now, place, found);
+    shortest(old, now, range, found);
     return;
   }
-  let { oldStart, newStart } = place;
+  let { oldStart, newStart } = range;
   for (const [oldAt, newAt] of anchors) {
-    between(old, now, { oldStart, oldEnd: oldAt, newStart, newEnd: newAt }, found);
+    diffRange(old, now, { oldStart, oldEnd: oldAt, newStart, newEnd: newAt }, found);
     oldStart = oldAt + 1;
     newStart = newAt + 1;
   }
-  between(old, now, { oldStart, oldEnd: place.oldEnd, newStart, newEnd: place.newEnd }, found);
+  diffRange(old, now, { oldStart, oldEnd: range.oldEnd, newStart, newEnd: range.newEnd }, found);
 }
 
-/** Lines that stand once in both and in the same order: the longest rising row of them. */
-function anchorsOf(old: readonly string[], now: readonly string[], place: Change): [number, number][] {
-  const inOld = once(old, place.oldStart, place.oldEnd);
-  const inNew = once(now, place.newStart, place.newEnd);
+/** Lines that are unique in both texts: the longest sequence in the same order. */
+function anchorsOf(old: readonly string[], now: readonly string[], range: Change): [number, number][] {
+  const inOld = uniqueLines(old, range.oldStart, range.oldEnd);
+  const inNew = uniqueLines(now, range.newStart, range.newEnd);
   const pairs: [number, number][] = [];
   for (const [line, at] of inOld) {
     const other = inNew.get(line);
     if (at >= 0 && other !== undefined && other >= 0) pairs.push([at, other]);
   }
-  return rising(pairs);
+  return longestIncreasing(pairs);
 }
 
-function once(lines: readonly string[], start: number, end: number): Map<string, number> {
+function uniqueLines(lines: readonly string[], start: number, end: number): Map<string, number> {
   const places = new Map<string, number>();
   for (let at = start; at < end; at += 1) {
     const line = lines[at] ?? "";
@@ -81,7 +81,7 @@ function once(lines: readonly string[], start: number, end: number): Map<string,
   return places;
 }
 
-function rising(pairs: [number, number][]): [number, number][] {
+function longestIncreasing(pairs: [number, number][]): [number, number][] {
   const ends: number[] = [];
   const before = new Array<number>(pairs.length).fill(-1);
   pairs.forEach(([, value], index) => {
@@ -103,16 +103,16 @@ function rising(pairs: [number, number][]): [number, number][] {
   return row.reverse();
 }
 
-function shortest(old: readonly string[], now: readonly string[], place: Change, found: Change[]): void {
-  const parts = diffArrays(old.slice(place.oldStart, place.oldEnd), now.slice(place.newStart, place.newEnd), {
+function shortest(old: readonly string[], now: readonly string[], range: Change, found: Change[]): void {
+  const parts = diffArrays(old.slice(range.oldStart, range.oldEnd), now.slice(range.newStart, range.newEnd), {
     maxEditLength: MOST_EDITS,
   });
   if (!parts) {
-    found.push(place);
+    found.push(range);
     return;
   }
-  let oldAt = place.oldStart;
-  let newAt = place.newStart;
+  let oldAt = range.oldStart;
+  let newAt = range.newStart;
   for (const part of parts) {
     const change = { oldStart: oldAt, oldEnd: oldAt, newStart: newAt, newEnd: newAt };
     if (!part.added) oldAt += part.count;
@@ -121,8 +121,8 @@ function shortest(old: readonly string[], now: readonly string[], place: Change,
   }
 }
 
-/** Changes without a line between them are one. */
-function joined(changes: Change[]): Change[] {
+/** Joins adjacent changes. */
+function joinAdjacent(changes: Change[]): Change[] {
   const row: Change[] = [];
   for (const change of changes) {
     const last = row.at(-1);

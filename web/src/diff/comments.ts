@@ -1,4 +1,4 @@
-/** Comments on the lines of a diff: which line each is of. */
+/** Comments on diff lines, and the lines they refer to. */
 import { createContext, useContext } from "react";
 import type { DiffLine } from "./lines";
 
@@ -7,7 +7,7 @@ export type Side = "old" | "new";
 export interface LineComment {
   side: Side;
   line: number;
-  /** What was said of it. */
+  /** The comment. */
   words: string;
 }
 
@@ -16,36 +16,36 @@ export interface CommentedLine extends LineComment {
   text: string;
 }
 
-/** What a line is called: a removed one by its old number, every other by its new one. */
-export interface Spot {
+/** Identifies a line: removed lines by their old number, all others by their new one. */
+export interface LineRef {
   side: Side;
   line: number;
 }
 
-export function spotOf(line: DiffLine): Spot {
+export function lineRefOf(line: DiffLine): LineRef {
   return line.kind === "removed"
     ? { side: "old", line: line.old ?? 0 }
     : { side: "new", line: line.now ?? 0 };
 }
 
-export const keyOf = (spot: Spot): string => `${spot.side}:${spot.line}`;
+export const keyOf = (spot: LineRef): string => `${spot.side}:${spot.line}`;
 
 export interface Commenting {
-  /** Nothing can be said here unless there is somebody to tell. */
-  tell: ((line: CommentedLine) => void) | undefined;
+  /** Adds a comment; undefined if comments are disabled. */
+  add: ((line: CommentedLine) => void) | undefined;
   remove: ((comment: LineComment) => void) | undefined;
-  /** The line somebody is writing about, by its key. */
+  /** Key of the line that is being commented on. */
   open: string;
   setOpen: (key: string) => void;
-  said: ReadonlyMap<string, readonly LineComment[]>;
+  comments: ReadonlyMap<string, readonly LineComment[]>;
 }
 
 const NONE: Commenting = {
-  tell: undefined,
+  add: undefined,
   remove: undefined,
   open: "",
   setOpen: () => undefined,
-  said: new Map(),
+  comments: new Map(),
 };
 
 export const CommentingContext = createContext<Commenting>(NONE);

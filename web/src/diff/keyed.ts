@@ -1,11 +1,11 @@
-/** Lists whose order never changes: the place of a thing is its key, as nothing else in hostile data is sure to be its own. */
+/** Index keys for lists whose order never changes. */
 export interface Keyed<T> {
   key: string;
   item: T;
 }
 
 export function keyed<T>(items: readonly T[]): Keyed<T>[] {
-  return items.map((item, place) => ({ key: String(place), item }));
+  return items.map((item, position) => ({ key: String(position), item }));
 }
 
 export function chunksOf<T>(items: readonly T[], size: number): T[][] {

@@ -5,7 +5,7 @@ import type { Hunk } from "@/api/types";
 import { changesOf } from "./changes";
 import { countOf, type DiffHunk, diffTexts, linesOf, parseHunk, parsePatch } from "./lines";
 import { splitRows } from "./split";
-import { wordsOf } from "./words";
+import { diffWords } from "./wordDiff";
 
 const line = fc.oneof(
   fc.constantFrom("", "a", "b", "return x", "return y", "}", "\t\tif (x) {", "å̈ 漢字 ابج", "\r", "x\r"),
@@ -167,7 +167,7 @@ describe("words", () => {
           (sofar, at) => sofar.slice(0, at) + other.slice(at % 7, at % 11) + sofar.slice(at),
           before,
         );
-        const pieces = wordsOf(before, after);
+        const pieces = diffWords(before, after);
         if (!pieces) return;
         expect(pieces[0].map((word) => word.text).join("")).toBe(before);
         expect(pieces[1].map((word) => word.text).join("")).toBe(after);
@@ -177,18 +177,18 @@ describe("words", () => {
   });
 
   it("mark what differs and nothing else", () => {
-    const pieces = wordsOf("    return sum(self.items)", "    return total(self.items)");
+    const pieces = diffWords("    return sum(self.items)", "    return total(self.items)");
     expect(pieces?.[0].filter((word) => word.changed)).toEqual([{ text: "sum", changed: true }]);
     expect(pieces?.[1].filter((word) => word.changed)).toEqual([{ text: "total", changed: true }]);
   });
 
   it("are not looked for in lines that have little in common or are made for machines", () => {
-    expect(wordsOf("alpha beta gamma", "completely other things here")).toBeNull();
-    expect(wordsOf("x".repeat(5_000), `${"x".repeat(5_000)}y`)).toBeNull();
+    expect(diffWords("alpha beta gamma", "completely other things here")).toBeNull();
+    expect(diffWords("x".repeat(5_000), `${"x".repeat(5_000)}y`)).toBeNull();
   });
 
   it("of scripts without blanks are single signs", () => {
-    const pieces = wordsOf("返回总和数值", "返回平均数值");
+    const pieces = diffWords("返回总和数值", "返回平均数值");
     expect(pieces?.[1].filter((word) => word.changed)).toEqual([{ text: "平均", changed: true }]);
   });
 });

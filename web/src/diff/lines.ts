@@ -1,16 +1,16 @@
-/** What changed between two texts, line by line: hunks with old and new numbers, and the words that differ. */
+/** Hunks of the difference between two texts, with line numbers and changed words. */
 import type { Hunk } from "@/api/types";
 import { type Change, changesOf } from "./changes";
-import { MOST_PAIRS, markWords, type Word } from "./words";
+import { MOST_PAIRS, markWordChanges, type Word } from "./wordDiff";
 
 export interface DiffLine {
   kind: "same" | "added" | "removed";
-  /** Its number in the old text; none if it is new. */
+  /** Its number in the old text; null if it is new. */
   old: number | null;
   now: number | null;
-  /** As it stands in the text, without the newline; a `\r` before that is kept. */
+  /** Without the newline; a `\r` before it is kept. */
   text: string;
-  /** Pieces of `text`, where it differs from another line in a few words only. */
+  /** Word-level pieces of `text`, if only a few words changed. */
   words?: Word[];
   /** The text ends here, without a newline. */
   bare?: true;
@@ -20,13 +20,13 @@ export interface DiffHunk {
   oldStart: number;
   newStart: number;
   lines: DiffLine[];
-  /** What stands beside the place: mostly the function it is in. */
+  /** The hunk's heading: usually the enclosing function. */
   header?: string;
 }
 
 export const CONTEXT = 3;
 
-/** The hunks that make `after` of `before`. With `context` Infinity every line is in one hunk. */
+/** The hunks from `before` to `after`. With `context` Infinity all lines are in one hunk. */
 export function diffTexts(before: string, after: string, context: number = CONTEXT): DiffHunk[] {
   if (before === after && context !== Number.POSITIVE_INFINITY) return [];
   const old = linesOf(before);
@@ -34,13 +34,13 @@ export function diffTexts(before: string, after: string, context: number = CONTE
   return withWords(hunksOf(old, now, changesOf(old, now), context));
 }
 
-/** Hunks of a piece of a file: it ends where it was cut, and says nothing about the end of the file. */
+/** Hunks of a piece of a file, without marks for a missing final newline. */
 export function hunksOfPiece(hunks: readonly DiffHunk[]): DiffHunk[] {
   const whole = ({ bare: _, ...line }: DiffLine): DiffLine => line;
   return hunks.map((hunk) => ({ ...hunk, lines: hunk.lines.map(whole) }));
 }
 
-/** The lines of a text, each with its newline: so a last one without differs from the same with one. */
+/** The lines of a text with their newlines, so that a missing final newline is a difference. */
 export function linesOf(text: string): string[] {
   const lines = text.split("\n");
   const last = lines.pop() ?? "";
@@ -99,21 +99,21 @@ function hunkOf(lines: DiffLine[]): DiffHunk {
 
 function withWords(hunks: DiffHunk[]): DiffHunk[] {
   let left = MOST_PAIRS;
-  for (const hunk of hunks) if (left > 0) left = markWords(hunk.lines, left);
+  for (const hunk of hunks) if (left > 0) left = markWordChanges(hunk.lines, left);
   return hunks;
 }
 
-/** A hunk as the server's diff gives it. */
+/** Parses a hunk of the server. */
 export function parseHunk(hunk: Hunk): DiffHunk {
   const lines = hunk.text.split("\n");
   if (lines.at(-1) === "") lines.pop();
   const read = hunkFrom(lines, hunk.old_start, hunk.new_start);
   if (hunk.header) read.header = hunk.header;
-  markWords(read.lines);
+  markWordChanges(read.lines);
   return read;
 }
 
-/** Hunks as tools give them (`structuredPatch`), or nothing where they are none. */
+/** Parses the hunks of a tool (`structuredPatch`); empty if there are none. */
 export function parsePatch(patch: unknown): DiffHunk[] {
   if (!Array.isArray(patch)) return [];
   const hunks = patch.flatMap((each: unknown) => {
@@ -150,7 +150,7 @@ function hunkFrom(texts: string[], oldStart: number, newStart: number): DiffHunk
   return { oldStart, newStart, lines };
 }
 
-/** How many lines come and go. */
+/** Counts added and removed lines. */
 export function countOf(hunks: readonly DiffHunk[]): { added: number; removed: number } {
   let added = 0;
   let removed = 0;

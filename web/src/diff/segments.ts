@@ -1,6 +1,6 @@
-/** A line cut where its colour or its being changed changes: what is drawn as one piece. */
+/** Splits a line into segments of one colour and one change state. */
 import type { Token } from "@/text/highlight";
-import type { Word } from "./words";
+import type { Word } from "./wordDiff";
 
 export interface Segment {
   text: string;
@@ -9,32 +9,32 @@ export interface Segment {
   changed: boolean;
 }
 
-/** Tokens that do not make up exactly this line are of another one and count for nothing. */
+/** Tokens that do not match the line's length are ignored. */
 export function segmentsOf(text: string, words?: readonly Word[], tokens?: readonly Token[]): Segment[] {
   const colours = tokens && lengthOf(tokens) === text.length ? tokens : [{ text, color: "" }];
   const marks = words && lengthOf(words) === text.length ? words : [{ text, changed: false }];
   const made: Segment[] = [];
-  let place = 0;
+  let offset = 0;
   let colour = 0;
   let mark = 0;
   let colourEnd = colours[0]?.text.length ?? 0;
   let markEnd = marks[0]?.text.length ?? 0;
-  while (place < text.length) {
-    while (colourEnd <= place && colour < colours.length - 1) {
+  while (offset < text.length) {
+    while (colourEnd <= offset && colour < colours.length - 1) {
       colour += 1;
       colourEnd += colours[colour]?.text.length ?? 0;
     }
-    while (markEnd <= place && mark < marks.length - 1) {
+    while (markEnd <= offset && mark < marks.length - 1) {
       mark += 1;
       markEnd += marks[mark]?.text.length ?? 0;
     }
-    const end = Math.max(place + 1, Math.min(colourEnd, markEnd));
+    const end = Math.max(offset + 1, Math.min(colourEnd, markEnd));
     made.push({
-      text: text.slice(place, end),
+      text: text.slice(offset, end),
       color: colours[colour]?.color ?? "",
       changed: marks[mark]?.changed ?? false,
     });
-    place = end;
+    offset = end;
   }
   return made;
 }
@@ -43,7 +43,7 @@ function lengthOf(pieces: readonly { text: string }[]): number {
   return pieces.reduce((sum, piece) => sum + piece.text.length, 0);
 }
 
-/** The first `most` characters of the pieces. */
+/** The first `most` characters of the segments. */
 export function firstOf(segments: Segment[], most: number): Segment[] {
   const kept: Segment[] = [];
   let left = most;

@@ -1,4 +1,4 @@
-/** The lines of a hunk side by side: what was removed stands beside what came for it, row by row. */
+/** Arranges a hunk side by side: removed lines beside added ones. */
 import type { DiffLine } from "./lines";
 
 export interface SplitRow {

@@ -1,7 +1,7 @@
-/** The colours of code in a hunk, line by line; none while they are being found, for large hunks, and for plain text. */
+/** Syntax colours of a hunk by line; none while pending, for large hunks and for plain text. */
 import { useMemo } from "react";
+import { baseName } from "@/format/values";
 import { type Token, useTokens } from "@/text/highlight";
-import { baseName } from "@/words/format";
 import type { DiffHunk, DiffLine } from "./lines";
 
 type OfLines = ReadonlyMap<DiffLine, readonly Token[]>;
@@ -14,7 +14,7 @@ export interface Colours {
 const MOST_LINES = 1_000;
 const MOST_CHARACTERS = 60_000;
 
-/** Old and new text are coloured each for itself: a string that one of them opens is not open in the other. */
+/** Old and new text are highlighted separately: an open string in one must not affect the other. */
 export function useColours(hunk: DiffHunk, path: string): Colours | null {
   const [old, now] = useMemo(() => [sideOf(hunk, "added"), sideOf(hunk, "removed")], [hunk]);
   const language = baseName(path);
@@ -46,8 +46,8 @@ function sideOf(hunk: DiffHunk, without: DiffLine["kind"]): Side {
 function joined(lines: readonly DiffLine[], tokens: Token[][] | null): OfLines {
   const made = new Map<DiffLine, readonly Token[]>();
   if (tokens) {
-    lines.forEach((line, place) => {
-      const found = tokens[place];
+    lines.forEach((line, position) => {
+      const found = tokens[position];
       if (found) made.set(line, found);
     });
   }

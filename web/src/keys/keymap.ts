@@ -1,10 +1,10 @@
-/** Which key does what: the usual ones, and what a person made of them. */
+/** Keyboard shortcuts: the defaults and a person's own keys. */
 import { create } from "zustand";
 import { persist } from "zustand/middleware";
 import { BY_ID, COMMANDS, type CommandId } from "./commands";
 
 interface Keymap {
-  /** Keys a person chose; an empty one takes the key away. */
+  /** A person's own keys; an empty one removes the shortcut. */
   own: Partial<Record<CommandId, string>>;
   bind(id: CommandId, key: string): void;
   reset(id?: CommandId): void;
@@ -30,15 +30,15 @@ export function keyOf(id: CommandId, own: Keymap["own"] = useKeymap.getState().o
   return own[id] ?? BY_ID[id].key;
 }
 
-/** All keys of a command, the usual one first. */
+/** All keys of a command, the main one first. */
 export function keysOf(id: CommandId, own: Keymap["own"] = useKeymap.getState().own): string[] {
   const key = keyOf(id, own);
   const { also } = BY_ID[id];
   return own[id] === undefined && also ? [key, also] : key ? [key] : [];
 }
 
-/** Commands that share a key and may both be meant: the later one in the list loses. */
-export function clashes(own: Keymap["own"]): Map<string, CommandId[]> {
+/** Commands that share a key: the later one in the list loses. */
+export function keyConflicts(own: Keymap["own"]): Map<string, CommandId[]> {
   const found = new Map<string, CommandId[]>();
   for (const { id } of COMMANDS) {
     const key = keyOf(id, own);
@@ -63,7 +63,7 @@ const NAMES: Record<string, string> = {
 };
 
 /** A key as people read it: `⌘K`, `Ctrl+K`, `G S`. */
-export function shown(key: string): string {
+export function formatKey(key: string): string {
   return key
     .split(" ")
     .map((step) =>
@@ -75,8 +75,8 @@ export function shown(key: string): string {
     .join(" ");
 }
 
-/** What was pressed, spelled as keys are in the list. */
-export function pressed(event: KeyboardEvent): string {
+/** The pressed key, spelled as in `COMMANDS`. */
+export function keyFromEvent(event: KeyboardEvent): string {
   const name = NAME[event.key] ?? event.key.toLowerCase();
   if (["control", "shift", "alt", "meta"].includes(name)) return "";
   const parts: string[] = [];
@@ -101,6 +101,6 @@ const NAME: Record<string, string> = {
 };
 
 /** Ctrl and `mod` are the same key where there is no ⌘. */
-export function same(a: string, b: string): boolean {
+export function isSameKey(a: string, b: string): boolean {
   return a === b || (!MAC && a.replace("ctrl+", "mod+") === b.replace("ctrl+", "mod+"));
 }

@@ -3,7 +3,7 @@ import { createRoot } from "react-dom/client";
 import { expect, test } from "vitest";
 import type { CommandId } from "./commands";
 import { useKeymap } from "./keymap";
-import { listen, useCommand } from "./useCommand";
+import { listenForKeys, useCommand } from "./useCommand";
 
 (globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean }).IS_REACT_ACT_ENVIRONMENT = true;
 
@@ -14,7 +14,7 @@ function Does({ id, run }: { id: CommandId; run: () => void }) {
 
 async function counted(id: CommandId, key: string, repeats: number): Promise<number> {
   let count = 0;
-  const stop = listen();
+  const stop = listenForKeys();
   const root = createRoot(document.createElement("div"));
   const run = () => {
     count += 1;
@@ -44,7 +44,7 @@ function press(target: EventTarget, key: string, ctrlKey = false): boolean {
 
 async function whileStopCan(act_: (area: HTMLTextAreaElement) => void): Promise<number> {
   let count = 0;
-  const stop = listen();
+  const stop = listenForKeys();
   const root = createRoot(document.createElement("div"));
   const area = document.body.appendChild(document.createElement("textarea"));
   await act(async () => root.render(<Does id="stop" run={() => (count += 1)} />));

@@ -1,72 +1,76 @@
-/** Says what a command does while a part of the page is there. Of several that do, the newest is asked first. */
+/** Registers what a command does while a component is mounted. The newest handler runs first. */
 import { useEffect, useRef } from "react";
 import { BY_ID, COMMANDS, type CommandId } from "./commands";
-import { keyOf, keysOf, pressed, same } from "./keymap";
+import { isSameKey, keyFromEvent, keyOf, keysOf } from "./keymap";
 
-interface Doing {
+interface Handler {
   id: CommandId;
-  /** Returns false to let another one do it. */
+  /** Returns false to let an older handler run. */
   run: () => unknown;
 }
 
-const doing: Doing[] = [];
+const handlers: Handler[] = [];
 
 export function useCommand(id: CommandId, run: () => unknown, enabled = true): void {
   const newest = useRef(run);
   newest.current = run;
   useEffect(() => {
     if (!enabled) return;
-    const entry: Doing = { id, run: () => newest.current() };
-    doing.push(entry);
+    const entry: Handler = { id, run: () => newest.current() };
+    handlers.push(entry);
     return () => {
-      doing.splice(doing.indexOf(entry), 1);
+      handlers.splice(handlers.indexOf(entry), 1);
     };
   }, [id, enabled]);
 }
 
 export function canRun(id: CommandId): boolean {
-  return doing.some((each) => each.id === id);
+  return handlers.some((each) => each.id === id);
 }
 
 export function runCommand(id: CommandId): boolean {
-  for (const each of doing.filter((one) => one.id === id).reverse()) if (each.run() !== false) return true;
+  for (const each of handlers.filter((one) => one.id === id).reverse()) if (each.run() !== false) return true;
   return false;
 }
 
 const SEQUENCE_MS = 900;
-let begun = "";
-let since = 0;
+let pendingKey = "";
+let pendingSince = 0;
 
-/** Listens for keys as long as the page is there. */
-export function listen(): () => void {
-  const heard = (event: KeyboardEvent): void => {
+/** Listens for shortcuts until the returned function is called. */
+export function listenForKeys(): () => void {
+  const onKeyDown = (event: KeyboardEvent): void => {
     if (event.defaultPrevented || event.isComposing) return;
-    const key = pressed(event);
+    const key = keyFromEvent(event);
     if (!key) return;
     const typing = isTyping(event.target);
-    const sequence = begun && event.timeStamp - since < SEQUENCE_MS ? `${begun} ${key}` : "";
-    begun = "";
+    const sequence = pendingKey && event.timeStamp - pendingSince < SEQUENCE_MS ? `${pendingKey} ${key}` : "";
+    pendingKey = "";
     for (const step of sequence ? [sequence, key] : [key]) {
       if (tryKey(step, typing, event.repeat)) {
         event.preventDefault();
         return;
       }
     }
-    // Escape in the message field leaves it, and once more stops the agent; in other fields it closes them.
+    // The first Escape in the message field leaves it, the second stops the agent; in other fields Escape closes them.
     const leaves = key === "escape" && isMessageField(event.target) && !event.repeat;
-    if ((!typing || leaves) && !isCovered() && COMMANDS.some(({ id }) => keyOf(id).startsWith(`${key} `))) {
-      begun = key;
-      since = event.timeStamp;
+    if (
+      (!typing || leaves) &&
+      !isOverlayOpen() &&
+      COMMANDS.some(({ id }) => keyOf(id).startsWith(`${key} `))
+    ) {
+      pendingKey = key;
+      pendingSince = event.timeStamp;
     }
   };
-  window.addEventListener("keydown", heard);
-  return () => window.removeEventListener("keydown", heard);
+  window.addEventListener("keydown", onKeyDown);
+  return () => window.removeEventListener("keydown", onKeyDown);
 }
 
-/** Keys that edit a text everywhere: no command takes them from somebody who types. */
+/** Standard editing keys: no command overrides them while typing. */
 const EDITING = /^(mod|ctrl)\+(shift\+)?[acvxyz]$/;
 
-/** Where a key that is held down means more of the same. Anywhere else it means what it meant once: nobody holds a yes. */
+/** Commands that repeat while the key is held. All others run once: holding a key must not approve twice. */
 const REPEATING: ReadonlySet<CommandId> = new Set([
   "list.down",
   "list.up",
@@ -77,19 +81,19 @@ const REPEATING: ReadonlySet<CommandId> = new Set([
 function tryKey(key: string, typing: boolean, repeat: boolean): boolean {
   if (typing && EDITING.test(key)) return false;
   for (const { id } of COMMANDS) {
-    if (!keysOf(id).some((each) => same(each, key))) continue;
+    if (!keysOf(id).some((each) => isSameKey(each, key))) continue;
     const command = BY_ID[id];
     const modified = /(mod|ctrl|alt)\+/.test(key);
     if (typing && !(command.typing && (modified || key === "escape escape"))) continue;
-    if (!command.typing && isCovered()) continue;
+    if (!command.typing && isOverlayOpen()) continue;
     if (repeat && !REPEATING.has(id)) return canRun(id);
     if (runCommand(id)) return true;
   }
   return false;
 }
 
-/** Something lies over the page and has the keys: a question, a dialog, a menu in which letters choose. */
-export function isCovered(): boolean {
+/** Whether a dialog or a menu is open, which then handles the keys. */
+export function isOverlayOpen(): boolean {
   return document.querySelector("[role=dialog]:not([data-keys]), [role=alertdialog], [role=menu]") !== null;
 }
 

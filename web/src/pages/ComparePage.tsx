@@ -1,13 +1,13 @@
-/** Sessions side by side: the same prompt with different models or modes, their talks and their changes. */
+/** Compare page: transcripts or changes of several sessions side by side. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { api, said } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import { putSession, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
-import { Segments } from "@/ui/Segments";
+import { SegmentedControl } from "@/ui/SegmentedControl";
 import { ChangesSideBySide, MOST } from "./compare/ChangesSideBySide";
 import { Choose } from "./compare/Choose";
-import { ColumnHead, Talk } from "./compare/Column";
+import { ColumnHead, CompareTranscript } from "./compare/Column";
 import { SamePrompt } from "./compare/SamePrompt";
 import { Page } from "./Page";
 
@@ -32,13 +32,13 @@ export function ComparePage() {
   );
 }
 
-/** Sessions that are not in the list, archived ones for instance, are asked for. */
+/** Loads sessions that are not in the list, such as archived ones. */
 function useKnown(ids: readonly string[]): void {
   const key = ids.join(",");
   useEffect(() => {
     for (const id of key.split(",").filter(Boolean)) {
       if (useApp.getState().sessions[id]) continue;
-      said(api.GET("/sessions/{id}", { params: { path: { id } } })).then(putSession, () => undefined);
+      unwrap(api.GET("/sessions/{id}", { params: { path: { id } } })).then(putSession, () => undefined);
     }
   }, [key]);
 }
@@ -55,17 +55,17 @@ function SideBySide({ ids, onChange, onLeave }: Props) {
     <div className="flex h-full min-h-0 flex-col">
       <header className="hairline-b flex min-h-11 shrink-0 items-center gap-3 px-3">
         <h1 className="m-0 flex-1 truncate text-prose font-semibold">Compare</h1>
-        <Segments
-          label="What is compared"
+        <SegmentedControl
+          label="View"
           value={what}
           choices={[
-            { value: "talk", label: "Talk" },
+            { value: "talk", label: "Transcript" },
             { value: "changes", label: "Changes" },
           ]}
           onChange={setWhat}
         />
         <Button look="quiet" onClick={() => onChange([])}>
-          Choose others
+          Change selection
         </Button>
       </header>
       <div className="flex min-h-0 flex-1 flex-col overflow-x-auto">
@@ -77,7 +77,7 @@ function SideBySide({ ids, onChange, onLeave }: Props) {
               className="flex min-h-0 min-w-80 flex-1 basis-0 snap-start flex-col border-l border-line first:border-l-0 max-md:min-w-[85vw]"
             >
               <ColumnHead id={id} onLeave={() => onLeave(id)} />
-              {what === "talk" && <Talk id={id} number={index + 1} />}
+              {what === "talk" && <CompareTranscript id={id} number={index + 1} />}
             </section>
           ))}
         </div>

@@ -1,7 +1,6 @@
-/** The first place: what needs you, what runs, what was done; on a first visit, how to begin. */
-
+/** Home page: overview of sessions, or a welcome on the first visit. */
 import { lazy, Suspense } from "react";
-import { Sidebar } from "@/shell/Sidebar";
+import { Sidebar } from "@/layout/Sidebar";
 import { useApp } from "@/state/app";
 import { useUi } from "@/state/ui";
 import { useNarrow } from "@/ui/media";
@@ -10,7 +9,7 @@ const overview = () => import("./home/Overview");
 const welcome = () => import("./home/Welcome");
 const Overview = lazy(async () => ({ default: (await overview()).Overview }));
 const Welcome = lazy(async () => ({ default: (await welcome()).Welcome }));
-// What will be shown here comes while the server is still asked who is there: it does not jump in later.
+// Load the next chunk during sign-in, so that the content does not jump in later.
 if (location.pathname === "/")
   void (useUi.getState().welcomed ? overview() : welcome()).catch(() => undefined);
 
@@ -28,10 +27,10 @@ function Home() {
   const listed = useApp((state) => state.listed);
   const none = useApp((state) => Object.keys(state.sessions).length === 0);
   if (!listed && !narrow) return null;
-  // Whoever has sessions knows what they are; what needs them comes first.
+  // People with sessions see the overview instead of the welcome.
   if (listed && none && !welcomed) return <Welcome />;
   if (narrow) {
-    // On a phone the list of sessions is the first page.
+    // On phones the session list is the first page.
     return (
       <nav aria-label="Sessions" className="h-full">
         <Sidebar />

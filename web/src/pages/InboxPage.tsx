@@ -1,23 +1,23 @@
-/** All that waits for a person, over all sessions: the oldest first, one in view, the keys act on that one. */
+/** Inbox: open requests of all sessions, the oldest first; the keys act on the selected one. */
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useRef, useState } from "react";
 import type { OpenItem } from "@/api/types";
-import { Decision } from "@/dock/Decision";
-import { keyOf, shown } from "@/keys/keymap";
+import { ApprovalCard } from "@/approvals/ApprovalCard";
+import { oneLine } from "@/format/invisible";
+import { baseName } from "@/format/values";
+import { formatKey, keyOf } from "@/keys/keymap";
 import { useCommand } from "@/keys/useCommand";
-import { Interrupted } from "@/shell/Interrupted";
-import { askedFor, useOpenItems } from "@/shell/openItems";
-import { projectOf, titleOf } from "@/shell/order";
-import { Since } from "@/shell/Since";
-import { stepFrom } from "@/shell/selection";
+import { InterruptedSessions } from "@/layout/InterruptedSessions";
+import { requestSummary, useOpenRequests } from "@/layout/openRequests";
+import { RelativeTime } from "@/layout/RelativeTime";
+import { stepFrom } from "@/layout/selection";
+import { projectOf, titleOf } from "@/layout/sessionOrder";
 import { interruptedWork, type Settled, useApp, useSession } from "@/state/app";
-import { Boundary } from "@/ui/Boundary";
 import { Empty } from "@/ui/Empty";
+import { ErrorBoundary } from "@/ui/ErrorBoundary";
 import { Icon } from "@/ui/Icon";
 import { useNarrow } from "@/ui/media";
-import { baseName } from "@/words/format";
-import { oneLine } from "@/words/hidden";
-import { outcomeWords } from "./inbox/outcome";
+import { outcomeText } from "./inbox/outcome";
 
 interface Entry {
   item: OpenItem;
@@ -36,13 +36,13 @@ export function InboxPage() {
     return (
       <div className="mx-auto max-w-205 px-6 py-8">
         <h1 className="sr-only">Inbox</h1>
-        <Interrupted />
+        <InterruptedSessions />
       </div>
     );
   if (!selected) {
     return (
       <Empty page title={loading ? "Loading requests" : "Nothing needs you"}>
-        Requests from all sessions appear here. Press {shown(keyOf("go.inbox"))} to open the inbox.
+        Requests from all sessions appear here. Press {formatKey(keyOf("go.inbox"))} to open the inbox.
       </Empty>
     );
   }
@@ -60,9 +60,9 @@ export function InboxPage() {
   );
 }
 
-/** What is open, and what was settled since one came here: it does not vanish under one's eyes. */
+/** Open requests, and those resolved since the page was opened, which stay listed. */
 function useEntries(): { entries: Entry[]; loading: boolean } {
-  const { items, loading } = useOpenItems();
+  const { items, loading } = useOpenRequests();
   const settled = useApp((state) => state.settled);
   const seen = useRef(new Map<string, OpenItem>());
   for (const item of items) seen.current.set(item.summary.id, item);
@@ -140,7 +140,7 @@ function List({ entries, open, selected, onPick }: ListProps) {
           );
         })}
         <li>
-          <Interrupted />
+          <InterruptedSessions />
         </li>
       </ul>
     </section>
@@ -164,10 +164,11 @@ function Line({ entry: { item, settled } }: { entry: Entry }) {
           <bdi>{title}</bdi>
         </span>
         <span className="block truncate text-small text-ink-3">
-          {settled ? outcomeWords(settled, me) : askedFor(item)} in <bdi>{oneLine(baseName(item.cwd))}</bdi>
+          {settled ? outcomeText(settled, me) : requestSummary(item)} in{" "}
+          <bdi>{oneLine(baseName(item.cwd))}</bdi>
         </span>
       </span>
-      <Since at={item.summary.opened_at} className="text-small text-ink-3" />
+      <RelativeTime at={item.summary.opened_at} className="text-small text-ink-3" />
     </>
   );
 }
@@ -198,14 +199,19 @@ function Detail({ entry: { item, settled }, onDone }: { entry: Entry; onDone: ()
       <div className="max-w-205 p-4">
         {settled ? (
           <p role="status" className="m-0 rounded-box bg-surface-1 px-3 py-2 text-ink-2">
-            {outcomeWords(settled, me)}. Nothing is left to decide here.
+            {outcomeText(settled, me)}. Nothing is left to decide here.
           </p>
         ) : (
-          <Boundary what="This request" resetKey={item.summary.id}>
+          <ErrorBoundary label="This request" resetKey={item.summary.id}>
             <div className="rounded-box border border-needs bg-surface-1">
-              <Decision session={session} interaction={item.summary} opened={item.opened} onDone={onDone} />
+              <ApprovalCard
+                session={session}
+                interaction={item.summary}
+                opened={item.opened}
+                onDone={onDone}
+              />
             </div>
-          </Boundary>
+          </ErrorBoundary>
         )}
       </div>
     </section>

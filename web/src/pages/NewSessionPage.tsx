@@ -1,30 +1,30 @@
-/** Begins a session. */
+/** New session page. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { type FormEvent, type RefObject, useEffect, useRef, useState } from "react";
-import type { Picture } from "@/composer/drafts";
+import type { DraftImage } from "@/composer/drafts";
 import { BYPASS } from "@/composer/modes";
 import { useCommand } from "@/keys/useCommand";
-import { confirm } from "@/shell/confirm";
-import { launch } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { confirm } from "@/layout/confirm";
+import { createSession } from "@/state/actions";
+import { hasScope, useApp } from "@/state/app";
 import { useUi } from "@/state/ui";
 import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
 import { BusyNote } from "./new/BusyNote";
 import { DirectoryField, useRecentDirectories } from "./new/DirectoryField";
-import { asked, useDraft } from "./new/draft";
+import { newSessionBody, useDraft } from "./new/draft";
 import { Handover, useHandover } from "./new/Handover";
 import { Options } from "./new/Options";
 import { PromptField } from "./new/PromptField";
-import { isModelNeeded, type Problems, seen, told } from "./new/problems";
-import { TrustNote, useSettled } from "./new/TrustNote";
+import { isModelNeeded, type Problems, problemsFrom, validate } from "./new/problems";
+import { TrustNote, useDebounced } from "./new/TrustNote";
 
 export function NewSessionPage() {
-  const allowed = useApp((state) => may(state.me, "operate"));
+  const allowed = useApp((state) => hasScope(state.me, "operate"));
   if (!allowed)
     return (
-      <Empty page title="You may look, and not start sessions">
-        Who runs this server can give you the right to operate.
+      <Empty page title="You cannot start sessions">
+        Ask an administrator for the operate scope.
       </Empty>
     );
   return <Form />;
@@ -33,21 +33,21 @@ export function NewSessionPage() {
 function Form() {
   const config = useApp((state) => state.config);
   const draft = useDraft();
-  const [pictures, setPictures] = useState<readonly Picture[]>([]);
+  const [images, setImages] = useState<readonly DraftImage[]>([]);
   const [problems, setProblems] = useState<Problems>({});
   const [busy, setBusy] = useState(false);
   const navigate = useNavigate();
   const search = useSearch({ from: "/new" });
   const handover = useHandover(search.from ?? "");
-  const cwd = useSettled(draft.cwd.trim());
+  const cwd = useDebounced(draft.cwd.trim());
   const form = useRef<HTMLFormElement>(null);
   useFirstDirectory(search.cwd ?? "", form);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what was wrong was wrong with another model
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new model clears the problem
   useEffect(() => setProblems(({ model: _, ...rest }) => rest), [draft.model]);
 
   const start = async () => {
-    const found = seen(draft, pictures.length);
+    const found = validate(draft, images.length);
     if (config && !draft.model.trim() && isModelNeeded(config, draft.engine))
       found.model = "No model connected.";
     setProblems(found);
@@ -55,14 +55,14 @@ function Form() {
     setBusy(true);
     if (!draft.clientId) draft.set({ clientId: crypto.randomUUID() });
     try {
-      const wanted = asked(useDraft.getState(), config?.default_max_turns ?? 100);
-      const images = pictures.map((each) => each.part);
-      const session = await launch({ ...wanted, images, artifacts: handover.chosen });
+      const wanted = newSessionBody(useDraft.getState(), config?.default_max_turns ?? 100);
+      const parts = images.map((each) => each.part);
+      const session = await createSession({ ...wanted, images: parts, artifacts: handover.chosen });
       draft.sent();
       useUi.getState().set({ welcomed: true });
       await navigate({ to: "/session/$id", params: { id: session.id } });
     } catch (error) {
-      setProblems(told(error));
+      setProblems(problemsFrom(error));
       draft.set({ clientId: "" });
     } finally {
       setBusy(false);
@@ -99,8 +99,8 @@ function Form() {
           onChange={(prompt) => change("prompt", { prompt })}
           cwd={cwd}
           engine={draft.engine}
-          pictures={pictures}
-          onPictures={setPictures}
+          images={images}
+          onImages={setImages}
           problem={problems.prompt}
         />
         <Handover handover={handover} />
@@ -129,7 +129,7 @@ function StartBar({ busy }: { busy: boolean }) {
   );
 }
 
-/** The directory of the link, else the one used last, is filled in where nothing is; then one can begin to write. */
+/** Prefills the directory from the link, or the last used one. */
 function useFirstDirectory(wanted: string, form: RefObject<HTMLFormElement | null>): void {
   const recent = useRecentDirectories();
   const begun = useApp((state) => state.config?.start_directory ?? "");
@@ -140,7 +140,7 @@ function useFirstDirectory(wanted: string, form: RefObject<HTMLFormElement | nul
     const { cwd, set } = useDraft.getState();
     if (wanted || (!cwd && first)) set({ cwd: wanted || first });
     const busy = form.current?.contains(document.activeElement) || document.querySelector("[role=dialog]");
-    // A phone's keyboard would cover the form before it is seen.
+    // On phones, do not focus: the keyboard would cover the form.
     if (busy || window.matchMedia("(pointer: coarse)").matches) return;
     const field = wanted || cwd || first ? "textarea" : "[role=combobox]";
     form.current?.querySelector<HTMLElement>(field)?.focus();
@@ -150,9 +150,8 @@ function useFirstDirectory(wanted: string, form: RefObject<HTMLFormElement | nul
 async function isMeant(permission: string): Promise<boolean> {
   if (permission !== BYPASS) return true;
   return confirm({
-    title: "Start without asking for permission?",
-    words:
-      "For 60 minutes the agent runs commands and changes files without asking. What it breaks is broken. Everything is written down.",
+    title: "Start with permissions bypassed?",
+    text: "For 60 minutes the agent runs commands and edits files without approval. This cannot be undone. Everything is logged.",
     action: "Start with bypass",
     danger: true,
   });

@@ -1,11 +1,11 @@
-/** An address that leads nowhere. */
+/** Not found page. */
 import { Link } from "@tanstack/react-router";
 import { Empty } from "@/ui/Empty";
 
 export function NotFoundPage() {
   return (
-    <Empty page title="There is nothing at this address" action={<Link to="/">To the sessions</Link>}>
-      The link may be old, or a part of it is missing.
+    <Empty page title="Page not found" action={<Link to="/">Back to sessions</Link>}>
+      The link may be outdated or incomplete.
     </Empty>
   );
 }

@@ -1,11 +1,11 @@
-/** The frame of a page that is no session: a title that stays, and what scrolls beneath it. */
+/** Frame of a page: a sticky title and scrolling content. */
 import type { ReactNode } from "react";
 
 interface Props {
   title: string;
-  /** Beside the title: choices that hold for the whole page. */
+  /** Controls beside the title. */
   actions?: ReactNode;
-  /** As wide as there is room. */
+  /** Full width. */
   wide?: boolean;
   children: ReactNode;
 }

@@ -1,15 +1,15 @@
-/** Words looked for in everything that was said and done, in all sessions or in one. */
+/** Full-text search in all sessions or in one. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { type KeyboardEvent, useEffect, useId, useMemo, useState } from "react";
-import { api, said, wordsOf } from "@/api/client";
-import type { Hit } from "@/api/types";
-import { useCalm } from "@/panels/files/Filter";
+import { api, errorMessage, unwrap } from "@/api/client";
+import type { SearchHit } from "@/api/types";
+import { plural } from "@/format/values";
+import { useDebounced } from "@/panels/files/Filter";
 import { useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
 import { Icon } from "@/ui/Icon";
-import { plural } from "@/words/format";
 import { Page } from "./Page";
 import { HitLine, placeOf } from "./search/HitLine";
 
@@ -21,12 +21,15 @@ export function SearchPage() {
   const navigate = useNavigate();
   const [query, setQuery] = useState(q);
   const [session, setSession] = useState("");
-  const asked = useCalm(query.trim(), CALM);
+  const asked = useDebounced(query.trim(), CALM);
   const found = useFound(asked, session);
-  const hits = useMemo(() => (found.data?.pages.flatMap((page) => page.hits) ?? []) as Hit[], [found.data]);
+  const hits = useMemo(
+    () => (found.data?.pages.flatMap((page) => page.hits) ?? []) as SearchHit[],
+    [found.data],
+  );
   const [at, setAt] = useState(0);
   const id = useId();
-  // The address keeps what was looked for, so that the way back leads here.
+  // The query is kept in the URL, so that Back returns to it.
   useEffect(() => {
     void navigate({ to: "/search", search: asked ? { q: asked } : {}, replace: true });
     setAt(0);
@@ -52,12 +55,12 @@ export function SearchPage() {
           <input
             type="search"
             role="combobox"
-            aria-label="Search in all sessions"
+            aria-label="Search all sessions"
             aria-expanded={hits.length > 0}
             aria-controls={`${id}-list`}
             aria-activedescendant={hits[at] ? `${id}-${at}` : undefined}
-            placeholder="Words, or “words in this order”"
-            // biome-ignore lint/a11y/noAutofocus: one comes here to type
+            placeholder="Search terms, or “an exact phrase”"
+            // biome-ignore lint/a11y/noAutofocus: the page is for typing
             autoFocus
             maxLength={1000}
             value={query}
@@ -73,7 +76,7 @@ export function SearchPage() {
           hits={hits}
           at={at}
           onHover={setAt}
-          problem={found.error ? wordsOf(found.error) : ""}
+          problem={found.error ? errorMessage(found.error) : ""}
           withSession={!session}
           settled={found.isFetched && !found.isFetching}
         />
@@ -93,7 +96,7 @@ function useFound(asked: string, session: string) {
   return useInfiniteQuery({
     queryKey: ["search", asked, session],
     queryFn: ({ pageParam }) =>
-      said(
+      unwrap(
         api.GET("/search", {
           params: { query: { q: asked, session_id: session, cursor: pageParam, limit: PAGE } },
         }),
@@ -105,7 +108,7 @@ function useFound(asked: string, session: string) {
   });
 }
 
-/** Sessions that were found can be looked into alone. */
+/** Narrows the results to one session. */
 function Narrow({
   session,
   onChange,
@@ -113,7 +116,7 @@ function Narrow({
 }: {
   session: string;
   onChange: (id: string) => void;
-  hits: readonly Hit[];
+  hits: readonly SearchHit[];
 }) {
   const known = useApp((state) => state.sessions);
   const names = useMemo(() => {
@@ -146,7 +149,7 @@ function Narrow({
 interface HitsProps {
   id: string;
   asked: string;
-  hits: readonly Hit[];
+  hits: readonly SearchHit[];
   at: number;
   onHover: (at: number) => void;
   problem: string;
@@ -158,21 +161,19 @@ function Hits({ id, asked, hits, at, onHover, problem, withSession, settled }: H
   if (problem) return <Empty title="The search failed">{problem}</Empty>;
   if (!asked)
     return (
-      <Empty title="Search in everything that was said and done">
-        What you wrote, what agents said and thought, commands they ran and what those printed. All words must
-        occur; the end of a word may be left out. Arrow keys choose, Enter opens the place.
+      <Empty title="Search all sessions">
+        Prompts, responses, thinking, commands and their output. All terms must occur; the end of a word may
+        be left out. Arrow keys choose, Enter opens the result.
       </Empty>
     );
   if (hits.length === 0)
-    return settled ? (
-      <Empty title="Nothing was found">Try fewer words, or only the beginning of one.</Empty>
-    ) : null;
+    return settled ? <Empty title="No results">Try fewer words, or the beginning of a word.</Empty> : null;
   return (
     <>
       <p role="status" className="sr-only">
-        {plural(hits.length, "place")} found
+        {plural(hits.length, "result")}
       </p>
-      <ul id={`${id}-list`} aria-label="Places found" className="m-0 mt-2 list-none p-0">
+      <ul id={`${id}-list`} aria-label="Search results" className="m-0 mt-2 list-none p-0">
         {hits.map((hit, index) => (
           <HitLine
             key={`${hit.session_id}/${hit.kind}/${hit.ref}/${hit.seq}`}

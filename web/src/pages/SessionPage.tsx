@@ -1,59 +1,58 @@
-/** A session: its head, its talk, what it waits for, and where one writes. */
-import { Link } from "@tanstack/react-router";
+/** Session page: header, transcript, pending approvals and composer. */
+import { Link, useParams } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { SessionView } from "@/api/types";
+import { PendingApprovals } from "@/approvals/PendingApprovals";
 import { Composer } from "@/composer/Composer";
 import { SessionHeader } from "@/composer/SessionHeader";
-import { DecisionDock } from "@/dock/DecisionDock";
-import { sessionRoute } from "@/routes";
 import { useSession } from "@/state/app";
 import { useOfTranscript, useTranscript } from "@/state/hooks";
-import { markSeen } from "@/state/seen";
+import { markSeen } from "@/state/unread";
 import { TranscriptView } from "@/transcript/TranscriptView";
-import { Boundary } from "@/ui/Boundary";
 import { Empty } from "@/ui/Empty";
+import { ErrorBoundary } from "@/ui/ErrorBoundary";
 
 export function SessionPage() {
-  const { id } = sessionRoute.useParams();
+  const { id } = useParams({ from: "/session/$id" });
   return <OneSession key={id} id={id} />;
 }
 
 function OneSession({ id }: { id: string }) {
   const transcript = useTranscript(id);
-  // Not everything that changes: rows are drawn by those who show them.
+  // Rows subscribe for themselves; the page only observes these values.
   const state = useOfTranscript(transcript, (all) => all.state);
   const problem = useOfTranscript(transcript, (all) => all.problem);
   const session = useSession(id);
-  useReading(session);
+  useMarkSeen(session);
   if (state === "gone") {
     return (
-      <Empty page title="This session is not here" action={<Link to="/">Back to sessions</Link>}>
+      <Empty page title="Session not found" action={<Link to="/">Back to sessions</Link>}>
         {problem}
       </Empty>
     );
   }
   if (!session)
     return (
-      <Empty page title={problem ? "The session cannot be loaded" : "Loading the session"}>
+      <Empty page title={problem ? "Session could not be loaded" : "Loading session"}>
         {problem}
       </Empty>
     );
   return (
     <div className="flex h-full min-h-0 flex-col">
       <SessionHeader session={session} />
-      <Boundary what="The transcript" resetKey={id}>
+      <ErrorBoundary label="The transcript" resetKey={id}>
         <TranscriptView transcript={transcript} />
-      </Boundary>
-      <DecisionDock session={session} transcript={transcript} />
+      </ErrorBoundary>
+      <PendingApprovals session={session} transcript={transcript} />
       <Composer session={session} />
     </div>
   );
 }
 
-/** What is on the screen of a tab that is looked at is read. */
-function useReading(session: SessionView | undefined): void {
+/** Marks the session as seen while the tab is visible. */
+function useMarkSeen(session: SessionView | undefined): void {
   const ended = session?.ended_at ?? 0;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only another ending is something new to read
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new end makes it unread again
   useEffect(() => {
     const look = () => {
       if (session && document.visibilityState === "visible") markSeen(session);

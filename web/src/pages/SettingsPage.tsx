@@ -1,18 +1,18 @@
-/** Settings, one part at a time: each has an address. */
+/** Settings page: one section at a time, each with its own URL. */
 import { Link, useParams } from "@tanstack/react-router";
 import type { ComponentType } from "react";
-import { Boundary } from "@/ui/Boundary";
 import { Empty } from "@/ui/Empty";
+import { ErrorBoundary } from "@/ui/ErrorBoundary";
 import { Page } from "./Page";
 import { About } from "./settings/About";
 import { Appearance } from "./settings/Appearance";
-import { Agents, Hooks, McpServers, Skills } from "./settings/Around";
 import { Audit } from "./settings/Audit";
 import { Devices } from "./settings/Devices";
 import { Directories } from "./settings/Directories";
-import { KeysPart } from "./settings/KeysPart";
+import { Agents, Hooks, McpServers, Skills } from "./settings/Inventory";
+import { KeyboardShortcuts } from "./settings/KeyboardShortcuts";
 import { Models } from "./settings/Models";
-import { NotificationsPart } from "./settings/NotificationsPart";
+import { NotificationsSettings } from "./settings/NotificationsSettings";
 import { People } from "./settings/People";
 import { Permissions } from "./settings/Permissions";
 
@@ -32,8 +32,8 @@ const PARTS: { group: string; parts: { part: string; label: string; Show: Compon
     group: "This browser",
     parts: [
       { part: "appearance", label: "Appearance", Show: Appearance },
-      { part: "keys", label: "Keyboard shortcuts", Show: KeysPart },
-      { part: "notifications", label: "Notifications", Show: NotificationsPart },
+      { part: "keys", label: "Keyboard shortcuts", Show: KeyboardShortcuts },
+      { part: "notifications", label: "Notifications", Show: NotificationsSettings },
     ],
   },
   {
@@ -55,7 +55,7 @@ export function SettingsPage() {
     <Page title="Settings">
       <div className="flex items-start gap-8 max-md:flex-col max-md:gap-3">
         <nav
-          aria-label="Parts of the settings"
+          aria-label="Settings sections"
           className="sticky top-0 w-40 shrink-0 space-y-4 max-md:static max-md:flex max-md:w-full max-md:gap-1 max-md:space-y-0 max-md:overflow-x-auto"
         >
           {PARTS.map(({ group, parts }) => (
@@ -79,20 +79,20 @@ export function SettingsPage() {
           ))}
         </nav>
         <div className="min-w-0 flex-1 max-md:w-full">
-          <Boundary what="These settings" resetKey={part}>
+          <ErrorBoundary label="These settings" resetKey={part}>
             {found ? (
               <found.Show />
             ) : (
               <Empty
-                title="There are no such settings"
+                title="Settings not found"
                 action={
                   <Link to="/settings/$part" params={{ part: "permissions" }}>
-                    Open permissions
+                    Go to permissions
                   </Link>
                 }
               />
             )}
-          </Boundary>
+          </ErrorBoundary>
         </div>
       </div>
     </Page>

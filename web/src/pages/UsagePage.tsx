@@ -1,16 +1,16 @@
-/** Tokens, money and time, by day, model, project and tool. */
+/** Usage page: tokens, cost and time by day, model, project and tool. */
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import { wordsOf } from "@/api/client";
+import { errorMessage } from "@/api/client";
 import type { Spent } from "@/api/types";
+import { count, duration, money, short } from "@/format/values";
 import { PathName } from "@/panels/PathName";
 import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
-import { Segments } from "@/ui/Segments";
-import { count, duration, money, short } from "@/words/format";
+import { SegmentedControl } from "@/ui/SegmentedControl";
 import { Page } from "./Page";
 import { Bars, type Layer } from "./usage/Bars";
-import { dayWords, everyDay } from "./usage/days";
+import { dayLabel, everyDay } from "./usage/days";
 import { type Column, SpentTable } from "./usage/SpentTable";
 import { type Group, useSpending } from "./usage/useSpending";
 
@@ -57,7 +57,7 @@ const DAY_COLUMNS: Column[] = [
 const TOOL_COLUMNS: Column[] = [
   { label: "Time", of: (spent) => time(spent.tool_ms) },
   { label: "Calls", of: (spent) => count(spent.tool_calls) },
-  { label: "A call", of: (spent) => time(spent.tool_calls ? spent.tool_ms / spent.tool_calls : 0) },
+  { label: "Avg. time", of: (spent) => time(spent.tool_calls ? spent.tool_ms / spent.tool_calls : 0) },
   { label: "Failed", of: (spent) => count(spent.tool_errors) },
   { label: "Denied", of: (spent) => count(spent.tool_denied) },
 ];
@@ -78,18 +78,18 @@ export function UsagePage() {
   return (
     <Page
       title="Usage"
-      actions={<Segments label="Range" value={range} choices={RANGES} onChange={setRange} />}
+      actions={<SegmentedControl label="Range" value={range} choices={RANGES} onChange={setRange} />}
     >
       {error && !data && (
         <Empty
-          title="Usage cannot be shown"
+          title="Usage could not be loaded"
           action={<Button onClick={() => void refetch()}>Try again</Button>}
         >
-          {wordsOf(error)}
+          {errorMessage(error)}
         </Empty>
       )}
       {empty && (
-        <Empty title={`Nothing was spent in ${days} days`} action={<Link to="/new">Begin a session</Link>}>
+        <Empty title={`No usage in the last ${days} days`} action={<Link to="/new">New session</Link>}>
           Costs, tokens and the time of tools appear here as sessions run, by day, model, project and tool.
         </Empty>
       )}
@@ -150,7 +150,7 @@ function Figure({ name, value }: { name: string; value: string }) {
 
 function ByDay({ spent, days }: { spent: Spent[]; days: number }) {
   const [chosen, setMeasure] = useState<Measure>();
-  // A chart of nothing but zeros says nothing: local models cost none.
+  // Without costs, show tokens: local models are free.
   const costs = spent.some((each) => LAYERS.cost.some((layer) => layer.of(each) > 0));
   const measure = chosen ?? (costs ? "cost" : "tokens");
   const every = everyDay(spent, days, Date.now());
@@ -159,7 +159,7 @@ function ByDay({ spent, days }: { spent: Spent[]; days: number }) {
     <section aria-label="By day" className="space-y-2">
       <div className="flex items-center gap-3">
         <h2 className="m-0 flex-1 text-prose font-semibold">By day</h2>
-        <Segments label="What is shown" value={measure} choices={MEASURES} onChange={setMeasure} />
+        <SegmentedControl label="Metric" value={measure} choices={MEASURES} onChange={setMeasure} />
       </div>
       <Bars label={`${label} by day`} days={every} layers={LAYERS[measure]} shown={SHOWN[measure]} />
       <details>
@@ -170,7 +170,7 @@ function ByDay({ spent, days }: { spent: Spent[]; days: number }) {
           rows={[...every].reverse()}
           columns={DAY_COLUMNS}
           weigh={(each) => LAYERS[measure].reduce((sum, layer) => sum + layer.of(each), 0)}
-          name={(each) => dayWords(each.key)}
+          name={(each) => dayLabel(each.key)}
         />
       </details>
     </section>
@@ -191,7 +191,7 @@ function Grouped({ group, title, days, columns, weigh, name }: GroupedProps) {
   return (
     <section aria-label={title} className="space-y-2">
       <h2 className="m-0 text-prose font-semibold">{title}</h2>
-      {error && <p className="m-0 text-ink-2">{wordsOf(error)}</p>}
+      {error && <p className="m-0 text-ink-2">{errorMessage(error)}</p>}
       {data && (
         <SpentTable
           label={title}
@@ -202,7 +202,7 @@ function Grouped({ group, title, days, columns, weigh, name }: GroupedProps) {
           {...(name ? { name } : {})}
         />
       )}
-      {data?.groups.length === 0 && <p className="m-0 text-ink-3">Nothing in this range.</p>}
+      {data?.groups.length === 0 && <p className="m-0 text-ink-3">No usage in this range.</p>}
     </section>
   );
 }

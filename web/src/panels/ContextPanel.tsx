@@ -1,10 +1,10 @@
-/** What the agent has before it and around it: context, cost, decisions, instructions, servers, workers, settings. */
+/** Context panel: context usage, cost, decisions, inventory, processes, settings. */
 import type { SessionView } from "@/api/types";
+import { serverNow } from "@/format/serverClock";
+import { count, duration, moment, money } from "@/format/values";
 import { useApp } from "@/state/app";
-import { count, duration, moment, money } from "@/words/format";
-import { serverNow } from "@/words/now";
-import { Around } from "./context/Around";
 import { Decisions } from "./context/Decisions";
+import { InventorySections } from "./context/InventorySections";
 import { Meter } from "./context/Meter";
 import { WorkerList } from "./context/WorkerList";
 import { PathName } from "./PathName";
@@ -20,9 +20,9 @@ export function ContextPanel({ session }: { session: SessionView }) {
         <Spent session={session} />
       </Section>
       <Decisions sessionId={session.id} />
-      <Around session={session} />
+      <InventorySections session={session} />
       <WorkerList session={session} />
-      <Section title="How it runs" open={false}>
+      <Section title="Runtime" open={false}>
         <Config session={session} />
       </Section>
     </div>
@@ -34,7 +34,7 @@ function Spent({ session }: { session: SessionView }) {
   const { input = 0, output = 0, cache_read = 0, cache_write = 0 } = usage;
   const sent = input + cache_read + cache_write;
   const limit = session.config.max_budget_usd;
-  // What is left out is as the server has it by default.
+  // Empty values are the server's defaults and are not shown.
   const most = useApp((state) => session.config.max_turns ?? state.config?.default_max_turns);
   const ended = session.ended_at || serverNow() / 1000;
   return (
@@ -51,7 +51,7 @@ function Spent({ session }: { session: SessionView }) {
       <Fact name="Output">{count(output)} tokens</Fact>
       <Fact name="Cache read">
         {sent > 0 ? `${Math.round((cache_read / sent) * 100)}%` : "0%"}
-        <span className="text-ink-3"> of what was sent</span>
+        <span className="text-ink-3"> of input</span>
       </Fact>
       {session.created_at > 0 && <Fact name="Duration">{duration((ended - session.created_at) * 1000)}</Fact>}
     </dl>
@@ -69,20 +69,17 @@ function Config({ session }: { session: SessionView }) {
     ["Messages", config.inputs ?? ""],
     ["Started", config.live === false ? "once for each prompt" : ""],
     ["Output", config.live === false ? (config.output_format ?? "stream-json") : ""],
-    ["Kept", config.ephemeral ? "until a day after its last entry" : ""],
+    ["Retention", config.ephemeral ? "until one day after its last entry" : ""],
     ["Allowed tools", listed(config.allowed_tools)],
-    ["Forbidden tools", listed(config.disallowed_tools)],
+    ["Disallowed tools", listed(config.disallowed_tools)],
+    ["System prompt", config.system_prompt ? `${count(config.system_prompt.length)} characters` : ""],
     [
-      "System prompt",
-      config.system_prompt ? `${count(config.system_prompt.length)} characters of its own` : "",
-    ],
-    [
-      "Added to it",
+      "Appended prompt",
       config.append_system_prompt ? `${count(config.append_system_prompt.length)} characters` : "",
     ],
     ["Branch", config.branch ?? ""],
     ["Base", config.base?.slice(0, 12) ?? ""],
-    ["Begun", session.created_at ? moment(session.created_at * 1000) : ""],
+    ["Created", session.created_at ? moment(session.created_at * 1000) : ""],
     ["Session", session.id],
   ];
   return (

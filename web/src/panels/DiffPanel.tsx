@@ -1,41 +1,41 @@
-/** What a session changed against where it began: files, hunks, comments on lines, and the work tree they are in. */
+/** Changes panel: files and hunks since the session began, comments, worktree. */
 import { type KeyboardEvent, lazy, Suspense, useMemo, useState } from "react";
-import { wordsOf } from "@/api/client";
+import { errorMessage } from "@/api/client";
 import type { DiffFile, SessionView } from "@/api/types";
+import { plural } from "@/format/values";
 import { useUi } from "@/state/ui";
 import { Button, IconButton } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
 import { Icon } from "@/ui/Icon";
-import { Segments } from "@/ui/Segments";
+import { SegmentedControl } from "@/ui/SegmentedControl";
 import { Select } from "@/ui/Select";
-import { plural } from "@/words/format";
 import { useCommentsOf } from "./comments";
 import { FileRow } from "./diff/FileRow";
 import { FileTree } from "./diff/FileTree";
-import { totalOf } from "./diff/fileWords";
+import { totalOf } from "./diff/fileLabels";
 import { inTreeOrder } from "./diff/order";
 import { fileDigest, useReviewed } from "./diff/reviewed";
 import { type Scope, useChanges } from "./diff/useChanges";
 import { Counts } from "./PathName";
-import { useRoom } from "./room";
+import { usePanelWidth } from "./usePanelWidth";
 
-/** Parts that not every session has. */
+/** Loaded only for sessions that need them. */
 const CommentTray = lazy(async () => ({ default: (await import("./diff/CommentTray")).CommentTray }));
 const WorktreeBox = lazy(async () => ({ default: (await import("./worktree/WorktreeBox")).WorktreeBox }));
 
-/** Files in the list before one has to ask for more. */
+/** Files listed at first. */
 const PAGE = 200;
-/** So few are open from the beginning. */
+/** Up to this many files are expanded initially. */
 const FEW = 3;
 
 export function DiffPanel({ session }: { session: SessionView }) {
   const scope = useUi((state) => state.diffScope);
   const { data, error, isFetching, refetch } = useChanges(session.id, scope);
-  const room = useRoom();
+  const room = usePanelWidth();
   const files = useMemo(() => inTreeOrder(data?.files ?? []), [data]);
   const commented = useCommentsOf(session.id).length > 0;
   return (
-    <div ref={room.place} className="flex h-full min-h-0 flex-col">
+    <div ref={room.ref} className="flex h-full min-h-0 flex-col">
       {session.config.worktree && (
         <Suspense fallback={null}>
           <WorktreeBox session={session} />
@@ -54,8 +54,8 @@ export function DiffPanel({ session }: { session: SessionView }) {
       {files.length > 0 ? (
         <Files key={session.id} session={session} files={files} total={data?.total ?? 0} width={room.width} />
       ) : (
-        <Nothing
-          problem={error ? wordsOf(error) : ""}
+        <NoChanges
+          problem={error ? errorMessage(error) : ""}
           loading={!data && !error}
           scope={scope}
           elsewhere={data?.elsewhere ?? 0}
@@ -98,8 +98,8 @@ function Head({ session, files, total, roomy, busy, onAgain }: HeadProps) {
         <Icon name="retry" size={14} />
       </IconButton>
       {roomy && (
-        <Segments
-          label="How changes are shown"
+        <SegmentedControl
+          label="Diff layout"
           value={split ? "split" : "unified"}
           choices={[
             { value: "unified", label: "Unified" },
@@ -123,7 +123,7 @@ function ScopeMenu() {
   return (
     <div className="w-36 shrink-0">
       <Select
-        label="Changes by"
+        label="Show changes of"
         value={scope}
         choices={SCOPES}
         onChange={(value) => useUi.getState().set({ diffScope: value })}
@@ -191,8 +191,7 @@ function Files({ session, files, total, width }: FilesProps) {
         )}
         {total > files.length && (
           <p className="m-0 p-3 text-ink-2">
-            {plural(total - files.length, "more file differs", "more files differ")}; that is more than is
-            listed here.
+            {plural(total - files.length, "more file differs", "more files differ")}; the list is truncated.
           </p>
         )}
       </div>
@@ -200,7 +199,7 @@ function Files({ session, files, total, width }: FilesProps) {
   );
 }
 
-/** N marks the file that has the focus as reviewed and goes to the next one that is not; Shift+N goes back. */
+/** N marks the focused file as reviewed and moves to the next unreviewed one; Shift+N moves back. */
 function nextFile(event: KeyboardEvent<HTMLDivElement>, sessionId: string, files: DiffFile[]): string {
   const target = event.target as HTMLElement;
   if (event.key.toLowerCase() !== "n" || event.ctrlKey || event.metaKey || event.altKey) return "";
@@ -218,7 +217,7 @@ function nextFile(event: KeyboardEvent<HTMLDivElement>, sessionId: string, files
   return (left.find((each) => files.indexOf(each) > at) ?? left[0])?.path ?? "";
 }
 
-/** Up and down go from file to file while one of their heads has the focus. */
+/** Up and Down move between file headers. */
 function moveBetweenHeads(event: KeyboardEvent<HTMLDivElement>): void {
   const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
   const from = (event.target as HTMLElement).closest("[data-file-head]");
@@ -236,7 +235,7 @@ interface NothingProps {
   onAgain: () => void;
 }
 
-function Nothing({ problem, loading, scope, elsewhere, onAgain }: NothingProps) {
+function NoChanges({ problem, loading, scope, elsewhere, onAgain }: NothingProps) {
   if (loading) return <div className="flex-1" aria-busy="true" />;
   const again = <Button onClick={onAgain}>Refresh</Button>;
   if (!problem && scope !== "all" && elsewhere > 0)

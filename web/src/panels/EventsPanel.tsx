@@ -1,14 +1,14 @@
-/** The session's log as it is, by its numbers: every entry, its kind, its time, and its JSON. */
+/** Events panel: the session's log, entry by entry, as JSON. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 import type { SessionView } from "@/api/types";
-import { complain } from "@/state/actions";
+import { count, moment, plural } from "@/format/values";
+import { showError } from "@/state/actions";
 import { useTranscript, useTranscriptVersion } from "@/state/hooks";
 import type { Entry } from "@/stream/frames";
 import { Button, IconButton } from "@/ui/Button";
 import { copy } from "@/ui/copy";
 import { Icon } from "@/ui/Icon";
-import { count, moment, plural } from "@/words/format";
 import { Filtered, summary } from "./events/filter";
 import { TasksTrail } from "./events/TasksTrail";
 
@@ -21,19 +21,19 @@ export function EventsPanel({ session }: { session: SessionView }) {
   const [chosen, setChosen] = useState(0);
   const filtered = useMemo(() => new Filtered(), []);
   const { entries } = transcript;
-  const places = filtered.places(entries, kind);
-  // Numbers have no holes.
+  const indices = filtered.indices(entries, kind);
+  // Sequence numbers have no gaps.
   const entry = chosen ? entries[chosen - (entries[0]?.seq ?? 0)] : undefined;
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="hairline-b flex h-9 shrink-0 items-center gap-2 px-3 max-md:h-12">
         <select
-          aria-label="Kind of entries"
+          aria-label="Event type"
           value={kind}
           onChange={(event) => setKind(event.target.value)}
           className="h-7 min-w-0 rounded-box border border-line bg-surface-0 px-1 max-md:h-11"
         >
-          <option value="">All kinds</option>
+          <option value="">All types</option>
           {[...filtered.kinds].sort().map(([name, number]) => (
             <option key={name} value={name}>
               {name} ({number})
@@ -41,15 +41,15 @@ export function EventsPanel({ session }: { session: SessionView }) {
           ))}
         </select>
         <span className="tabular flex-1 truncate text-ink-3">
-          {plural(places.length, "entry", "entries")}
+          {plural(indices.length, "entry", "entries")}
         </span>
         {transcript.hasOlder && (
-          <Button look="quiet" onClick={() => void transcript.older().catch(complain)}>
+          <Button look="quiet" onClick={() => void transcript.loadOlder().catch(showError)}>
             Load older
           </Button>
         )}
       </div>
-      <Log entries={entries} places={places} chosen={chosen} onChoose={setChosen} />
+      <Log entries={entries} indices={indices} chosen={chosen} onChoose={setChosen} />
       {entry && <Inspect entry={entry} sessionId={session.id} onClose={() => setChosen(0)} />}
     </div>
   );
@@ -57,39 +57,39 @@ export function EventsPanel({ session }: { session: SessionView }) {
 
 interface LogProps {
   entries: readonly Entry[];
-  places: readonly number[];
+  indices: readonly number[];
   chosen: number;
   onChoose: (seq: number) => void;
 }
 
-function Log({ entries, places, chosen, onChoose }: LogProps) {
-  const place = useRef<HTMLDivElement>(null);
+function Log({ entries, indices, chosen, onChoose }: LogProps) {
+  const container = useRef<HTMLDivElement>(null);
   const pinned = useRef(true);
   const list = useVirtualizer({
-    count: places.length,
-    getScrollElement: () => place.current,
+    count: indices.length,
+    getScrollElement: () => container.current,
     estimateSize: () => LINE,
     overscan: 20,
   });
   useEffect(() => {
-    if (pinned.current && places.length > 0) list.scrollToIndex(places.length - 1);
-  }, [places.length, list]);
+    if (pinned.current && indices.length > 0) list.scrollToIndex(indices.length - 1);
+  }, [indices.length, list]);
   const key = (event: KeyboardEvent) => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (!step) return;
     event.preventDefault();
-    const at = places.findIndex((each) => entries[each]?.seq === chosen);
-    const next = Math.max(0, Math.min(places.length - 1, at < 0 ? places.length - 1 : at + step));
-    const entry = entries[places[next] ?? -1];
+    const at = indices.findIndex((each) => entries[each]?.seq === chosen);
+    const next = Math.max(0, Math.min(indices.length - 1, at < 0 ? indices.length - 1 : at + step));
+    const entry = entries[indices[next] ?? -1];
     if (!entry) return;
     onChoose(entry.seq);
     list.scrollToIndex(next);
   };
   return (
     <div
-      ref={place}
+      ref={container}
       role="listbox"
-      aria-label="Entries of the log"
+      aria-label="Log entries"
       tabIndex={0}
       onKeyDown={key}
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
@@ -99,7 +99,7 @@ function Log({ entries, places, chosen, onChoose }: LogProps) {
     >
       <div role="presentation" className="relative" style={{ height: list.getTotalSize() }}>
         {list.getVirtualItems().map((item) => {
-          const entry = entries[places[item.index] ?? -1];
+          const entry = entries[indices[item.index] ?? -1];
           if (!entry) return null;
           return (
             <Line
@@ -125,7 +125,7 @@ interface LineProps {
 
 function Line({ entry, top, chosen, onChoose }: LineProps) {
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: keys are heard by the list
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the list handles the keys
     <div
       role="option"
       tabIndex={-1}
@@ -156,21 +156,21 @@ interface InspectProps {
 function Inspect({ entry, sessionId, onClose }: InspectProps) {
   const text = useMemo(() => JSON.stringify(entry, null, 2), [entry]);
   return (
-    <section aria-label="One entry" className="hairline-t flex h-1/2 min-h-0 shrink-0 flex-col bg-surface-0">
+    <section aria-label="Log entry" className="hairline-t flex h-1/2 min-h-0 shrink-0 flex-col bg-surface-0">
       <div className="flex h-9 shrink-0 items-center gap-1 px-3 max-md:h-12">
         <span className="flex-1 truncate text-ink-2">
           {count(entry.seq)} · {moment(entry.at)}
         </span>
-        <IconButton label="Copy the JSON" onClick={() => void copy(text, "Copied the entry")}>
+        <IconButton label="Copy JSON" onClick={() => void copy(text, "Entry copied")}>
           <Icon name="copy" size={14} />
         </IconButton>
-        <IconButton label="Close the entry" onClick={onClose}>
+        <IconButton label="Close entry" onClick={onClose}>
           <Icon name="close" size={14} />
         </IconButton>
       </div>
       {entry.event.type === "tasks_replaced" && <TasksTrail entry={entry} sessionId={sessionId} />}
       <pre
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
         tabIndex={0}
         className="m-0 min-h-0 flex-1 overflow-auto px-3 pb-3 font-mono text-code break-words whitespace-pre-wrap"
       >

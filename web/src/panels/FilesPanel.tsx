@@ -1,4 +1,4 @@
-/** The files a session works on: a tree, a quick way to one of them, and what is in it. */
+/** Files panel: a tree, a search field and a viewer. */
 import { type KeyboardEvent, useCallback, useState } from "react";
 import type { SessionView } from "@/api/types";
 import { Icon } from "@/ui/Icon";
@@ -6,18 +6,18 @@ import { leaveFile, showFile, useChosen } from "./files/chosen";
 import { FileTree } from "./files/FileTree";
 import { Filter } from "./files/Filter";
 import { Viewer } from "./files/Viewer";
-import { useRoom } from "./room";
+import { usePanelWidth } from "./usePanelWidth";
 
-/** From this width on the tree and the file stand side by side. */
+/** From this width on, the tree and the file are side by side. */
 const BOTH = 640;
 
 export function FilesPanel({ session }: { session: SessionView }) {
   const chosen = useChosen((state) => state.of[session.id]);
-  const room = useRoom();
+  const room = usePanelWidth();
   const both = room.width >= BOTH;
   const choose = (path: string) => showFile(session.id, path);
   return (
-    <div ref={room.place} className="flex h-full min-h-0">
+    <div ref={room.ref} className="flex h-full min-h-0">
       {(both || !chosen) && (
         <div className={`flex min-h-0 flex-col ${both ? "w-72 shrink-0 border-r border-line" : "w-full"}`}>
           <Finder sessionId={session.id} chosen={chosen?.path ?? ""} onChoose={choose} />
@@ -36,7 +36,7 @@ export function FilesPanel({ session }: { session: SessionView }) {
       ) : (
         both && (
           <p className="m-auto max-w-80 p-8 text-center text-ink-3">
-            Choose a file to read it here, or mention it to the agent.
+            Select a file to view it or to mention it to the agent.
           </p>
         )
       )}
@@ -54,7 +54,7 @@ function Finder({ sessionId, chosen, onChoose }: FinderProps) {
   const [query, setQuery] = useState("");
   const [at, setAt] = useState(0);
   const [found, setFound] = useState<string[]>([]);
-  const heard = useCallback((paths: string[]) => {
+  const updatePaths = useCallback((paths: string[]) => {
     setFound(paths);
     setAt(0);
   }, []);
@@ -74,9 +74,9 @@ function Finder({ sessionId, chosen, onChoose }: FinderProps) {
         <Icon name="search" size={14} className="text-ink-3" />
         <input
           type="search"
-          aria-label="Find a file"
+          aria-label="Find file"
           aria-controls={query.trim() && found.length > 0 ? "files-found" : undefined}
-          placeholder="Find a file"
+          placeholder="Find file"
           value={query}
           onChange={(event) => setQuery(event.target.value)}
           onKeyDown={key}
@@ -84,7 +84,13 @@ function Finder({ sessionId, chosen, onChoose }: FinderProps) {
         />
       </div>
       {query.trim() ? (
-        <Filter sessionId={sessionId} query={query.trim()} onChoose={onChoose} at={at} onFound={heard} />
+        <Filter
+          sessionId={sessionId}
+          query={query.trim()}
+          onChoose={onChoose}
+          at={at}
+          onFound={updatePaths}
+        />
       ) : (
         <FileTree sessionId={sessionId} chosen={chosen} onChoose={onChoose} />
       )}

@@ -1,11 +1,11 @@
-/** Keys and links that lead to a panel, whether the panel is open or not. */
+/** Shortcuts and links that open a panel. */
 import { useSearch } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { CommandId } from "@/keys/commands";
 import { useCommand } from "@/keys/useCommand";
 import type { PanelTab } from "@/state/ui";
 import { showFile } from "./files/chosen";
-import { openPanel } from "./sheet";
+import { openPanel } from "./panelSheet";
 
 const KEYS: Record<PanelTab, CommandId> = {
   diff: "panel.diff",

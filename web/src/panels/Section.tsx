@@ -1,13 +1,13 @@
-/** A part of a panel under a title that folds; what was folded stays so. */
+/** A collapsible section of a panel; its state is remembered. */
 import type { ReactNode } from "react";
 import { useFolds } from "@/state/ui";
 import { Icon } from "@/ui/Icon";
 
 interface Props {
   title: string;
-  /** How many there are, or another short word. */
+  /** A count, or another short text. */
   number?: string | number;
-  /** Whether it is open before anybody touched it. */
+  /** Whether it is expanded by default. */
   open?: boolean;
   children: ReactNode;
 }
@@ -35,7 +35,7 @@ export function Section({ title, number, open = true, children }: Props) {
   );
 }
 
-/** A name and what it is, on one line. */
+/** A name and its value, on one line. */
 export function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div className="flex min-h-6 items-baseline gap-3 px-3">

@@ -1,15 +1,15 @@
-/** The right column: one tab at a time, loaded when first looked at. It never takes the focus by itself. */
+/** The right panel: one tab at a time, loaded on first use. It never takes the focus by itself. */
 import { Tabs } from "radix-ui";
 import { lazy, Suspense } from "react";
 import type { SessionView } from "@/api/types";
 import type { CommandId } from "@/keys/commands";
-import { keyOf, shown } from "@/keys/keymap";
+import { formatKey, keyOf } from "@/keys/keymap";
 import { type PanelTab, useUi } from "@/state/ui";
-import { Boundary } from "@/ui/Boundary";
 import { IconButton } from "@/ui/Button";
+import { ErrorBoundary } from "@/ui/ErrorBoundary";
 import { Icon } from "@/ui/Icon";
 import { useNarrow } from "@/ui/media";
-import { usePanelSheet } from "./sheet";
+import { usePanelSheet } from "./panelSheet";
 
 const TABS: { tab: PanelTab; label: string; command: CommandId }[] = [
   { tab: "diff", label: "Changes", command: "panel.diff" },
@@ -42,7 +42,7 @@ export function SidePanel({ session }: { session: SessionView }) {
       onKeyDown={(event) => {
         if (event.key === "Escape" && wide && !event.defaultPrevented) set({ panelWide: false });
       }}
-      // Wide, it lies over the transcript; nothing in it is mounted anew.
+      // When wide, it overlays the transcript without remounting anything.
       className={
         wide && !narrow
           ? "fixed inset-y-0 right-0 z-20 flex flex-col bg-surface-1 shadow-float"
@@ -58,7 +58,7 @@ export function SidePanel({ session }: { session: SessionView }) {
         </Tabs.List>
         {!narrow && (
           <IconButton
-            label={wide ? "Back to the column" : "Widen the panel"}
+            label={wide ? "Restore panel width" : "Widen panel"}
             aria-pressed={wide}
             onClick={() => set({ panelWide: !wide })}
           >
@@ -72,11 +72,11 @@ export function SidePanel({ session }: { session: SessionView }) {
         )}
       </div>
       <Tabs.Content value={tab} tabIndex={-1} className="min-h-0 flex-1 overflow-hidden outline-none">
-        <Boundary what="This panel" resetKey={`${session.id}/${tab}`}>
+        <ErrorBoundary label="This panel" resetKey={`${session.id}/${tab}`}>
           <Suspense fallback={null}>
             <Panel key={session.id} session={session} />
           </Suspense>
-        </Boundary>
+        </ErrorBoundary>
       </Tabs.Content>
     </Tabs.Root>
   );
@@ -87,7 +87,7 @@ function Tab({ tab, label, command }: { tab: PanelTab; label: string; command: C
   return (
     <Tabs.Trigger
       value={tab}
-      title={key ? `${label} (${shown(key)})` : label}
+      title={key ? `${label} (${formatKey(key)})` : label}
       className="target shrink-0 rounded-box px-2 py-1 text-ink-2 hover:text-ink-1 data-[state=active]:bg-surface-2 data-[state=active]:text-ink-1"
     >
       {label}

@@ -1,8 +1,8 @@
-/** What the agent means to do, as it says it, and what people want to keep in mind beside it. */
+/** Tasks panel: the agent's tasks and your own. */
 import { type FormEvent, useState } from "react";
-import { wordsOf } from "@/api/client";
+import { errorMessage } from "@/api/client";
 import type { SessionView } from "@/api/types";
-import { may, useApp } from "@/state/app";
+import { hasScope, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
 import { AgentTasks } from "./tasks/AgentTasks";
@@ -11,29 +11,29 @@ import { addTask, type Tasks, useTasks } from "./tasks/useTasks";
 
 export function TasksPanel({ session }: { session: SessionView }) {
   const tasks = useTasks(session.id);
-  const allowed = useApp((state) => may(state.me, "operate"));
+  const allowed = useApp((state) => hasScope(state.me, "operate"));
   const done = tasks.agents.filter((task) => task.status === "completed").length;
   const nothing = tasks.loaded && tasks.agents.length === 0 && tasks.mine.length === 0;
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="min-h-0 flex-1 overflow-auto">
-        {tasks.error && <p className="m-3 text-failed">{wordsOf(tasks.error)}</p>}
+        {tasks.error && <p className="m-3 text-failed">{errorMessage(tasks.error)}</p>}
         {nothing && (
           <Empty title="No tasks yet">
-            When the agent makes itself a list, it appears here and is ticked off as it goes on. Add what you
-            want to keep in mind below; the agent does not see it.
+            The agent's task list appears here. Add what you want to keep in mind below; the agent does not
+            see it.
           </Empty>
         )}
         {tasks.agents.length > 0 && (
           <section aria-label="The agent's tasks">
-            <Title words="Agent" number={`${done} of ${tasks.agents.length}`} />
+            <Title title="Agent" number={`${done} of ${tasks.agents.length}`} />
             <AgentTasks tasks={tasks.agents} />
           </section>
         )}
         {tasks.mine.length > 0 && (
           <section aria-label="Your tasks">
             <Title
-              words="Yours"
+              title="Yours"
               number={`${tasks.mine.filter((task) => task.status === "completed").length} of ${tasks.mine.length}`}
             />
             <ol className="m-0 list-none p-0">
@@ -49,10 +49,10 @@ export function TasksPanel({ session }: { session: SessionView }) {
   );
 }
 
-function Title({ words, number }: { words: string; number: string }) {
+function Title({ title, number }: { title: string; number: string }) {
   return (
     <h2 className="m-0 flex h-8 items-center gap-2 px-3 text-small font-semibold text-ink-2">
-      {words}
+      {title}
       <span className="tabular font-normal text-ink-3">{number}</span>
     </h2>
   );
@@ -70,8 +70,8 @@ function AddTask({ tasks }: { tasks: Tasks }) {
   return (
     <form onSubmit={(event) => void add(event)} className="hairline-t flex shrink-0 gap-2 p-2">
       <input
-        aria-label="A task of your own"
-        placeholder="Add a task of your own"
+        aria-label="New task"
+        placeholder="Add a task"
         value={title}
         maxLength={2000}
         onChange={(event) => setTitle(event.target.value)}

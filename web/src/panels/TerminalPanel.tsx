@@ -1,11 +1,11 @@
-/** Terminals in the session's directory, one tab each. They go on when the page is closed. */
+/** Terminal panel: one tab per terminal. They keep running when the page is closed. */
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
-import { api, said } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { SessionView, WorkerView } from "@/api/types";
-import { useSurroundings } from "@/composer/surroundings";
-import { complain } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { useInventory } from "@/composer/inventory";
+import { showError } from "@/state/actions";
+import { hasScope, useApp } from "@/state/app";
 import { Button, IconButton } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
 import { Icon } from "@/ui/Icon";
@@ -13,20 +13,20 @@ import type { PtyState } from "./terminal/pty";
 
 const Screen = lazy(async () => ({ default: (await import("./terminal/Screen")).Screen }));
 
-interface Said {
+interface TerminalStatus {
   state: PtyState;
-  words: string;
+  text: string;
 }
 
 export function TerminalPanel({ session }: { session: SessionView }) {
-  const allowed = useApp((state) => may(state.me, "terminal"));
+  const allowed = useApp((state) => hasScope(state.me, "terminal"));
   if (!allowed)
     return (
       <Empty
-        title="This device may not use terminals"
+        title="Terminals are not allowed on this device"
         action={
           <Link to="/settings/$part" params={{ part: "devices" }}>
-            To the devices
+            Go to devices
           </Link>
         }
       >
@@ -40,34 +40,34 @@ export function TerminalPanel({ session }: { session: SessionView }) {
 function Terminals({ session }: { session: SessionView }) {
   const { shown, add, leave } = useTerminals(session);
   const [chosen, setChosen] = useState("");
-  const [saidOf, setSaid] = useState<Record<string, Said>>({});
+  const [statuses, setStatuses] = useState<Record<string, TerminalStatus>>({});
   const [busy, setBusy] = useState(false);
   const active = shown.find((each) => each === chosen) ?? shown.at(-1) ?? "";
-  const external = useSurroundings(session.id)?.capabilities.terminal_resume === true;
+  const external = useInventory(session.id)?.capabilities.terminal_resume === true;
   const open = async (resume: boolean) => {
     setBusy(true);
     try {
       const params = { path: { id: session.id } };
-      const worker = await said(api.POST("/sessions/{id}/terminals", { params, body: { resume } }));
+      const worker = await unwrap(api.POST("/sessions/{id}/terminals", { params, body: { resume } }));
       add(worker.id);
       setChosen(worker.id);
     } catch (error) {
-      complain(error);
+      showError(error);
     }
     setBusy(false);
   };
   const close = async (id: string) => {
     leave(id);
-    const ended = saidOf[id]?.state === "ended" || saidOf[id]?.state === "refused";
+    const ended = statuses[id]?.state === "ended" || statuses[id]?.state === "refused";
     if (ended) return;
     try {
       await api.DELETE("/terminals/{worker_id}", { params: { path: { worker_id: id } } });
     } catch (error) {
-      complain(error);
+      showError(error);
     }
   };
   if (shown.length === 0)
-    return <None busy={busy} external={external} onOpen={(resume) => void open(resume)} />;
+    return <NoTerminals busy={busy} external={external} onOpen={(resume) => void open(resume)} />;
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="hairline-b flex h-9 shrink-0 items-center gap-1 px-2 max-md:h-12">
@@ -76,7 +76,7 @@ function Terminals({ session }: { session: SessionView }) {
             <TerminalTab
               key={id}
               number={index + 1}
-              ended={saidOf[id]?.state === "ended"}
+              ended={statuses[id]?.state === "ended"}
               selected={id === active}
               onSelect={() => setChosen(id)}
               onClose={() => void close(id)}
@@ -88,7 +88,7 @@ function Terminals({ session }: { session: SessionView }) {
             Resume here
           </Button>
         )}
-        <IconButton label="Open another terminal" disabled={busy} onClick={() => void open(false)}>
+        <IconButton label="New terminal" disabled={busy} onClick={() => void open(false)}>
           <Icon name="plus" size={14} />
         </IconButton>
       </div>
@@ -101,11 +101,11 @@ function Terminals({ session }: { session: SessionView }) {
                   workerId={id}
                   label={`Terminal ${index + 1}`}
                   active={id === chosen}
-                  onState={(state, words) => setSaid((before) => ({ ...before, [id]: { state, words } }))}
+                  onState={(state, text) => setStatuses((before) => ({ ...before, [id]: { state, text } }))}
                 />
               </Suspense>
             </div>
-            <StateLine said={saidOf[id]} onClose={() => void close(id)} />
+            <StateLine status={statuses[id]} onClose={() => void close(id)} />
           </div>
         </div>
       ))}
@@ -113,7 +113,7 @@ function Terminals({ session }: { session: SessionView }) {
   );
 }
 
-function None({
+function NoTerminals({
   busy,
   external,
   onOpen,
@@ -124,15 +124,15 @@ function None({
 }) {
   return (
     <Empty
-      title="No terminal is open"
+      title="No terminals"
       action={
         <div className="flex flex-wrap justify-center gap-2">
           <Button look="primary" disabled={busy} onClick={() => onOpen(false)}>
-            Open a terminal
+            Open terminal
           </Button>
           {external && (
             <Button disabled={busy} onClick={() => onOpen(true)}>
-              Open this session in a terminal
+              Resume session in terminal
             </Button>
           )}
         </div>
@@ -179,11 +179,11 @@ function TerminalTab({ number, ended, selected, onSelect, onClose }: TabProps) {
   );
 }
 
-function StateLine({ said: now, onClose }: { said: Said | undefined; onClose: () => void }) {
-  if (!now?.words) return null;
+function StateLine({ status: now, onClose }: { status: TerminalStatus | undefined; onClose: () => void }) {
+  if (!now?.text) return null;
   return (
     <div role="status" className="hairline-t flex min-h-9 shrink-0 items-center gap-2 px-3 text-ink-2">
-      <span className="flex-1">{now.words}</span>
+      <span className="flex-1">{now.text}</span>
       {(now.state === "ended" || now.state === "refused") && <Button onClick={onClose}>Close</Button>}
     </div>
   );
@@ -191,7 +191,7 @@ function StateLine({ said: now, onClose }: { said: Said | undefined; onClose: ()
 
 const LIVE: readonly WorkerView["state"][] = ["starting", "running"];
 
-/** Terminals that live in the session, wherever they were opened, and those that ended while one looked on. */
+/** The session's terminals, wherever they were opened, and those that ended while this page was open. */
 function useTerminals(session: SessionView) {
   const [seen, setSeen] = useState<string[]>([]);
   const [left, setLeft] = useState<string[]>([]);

@@ -1,4 +1,4 @@
-/** Comments on lines of a diff, collected per session until they are sent together; they survive a reload. */
+/** Comments on diff lines, collected per session until they are sent; kept over a reload. */
 import { create } from "zustand";
 import { persist } from "zustand/middleware";
 
@@ -7,7 +7,7 @@ export interface LineComment {
   path: string;
   side: "old" | "new";
   line: number;
-  /** The line as it read when it was commented on. */
+  /** The text of the line at the time of the comment. */
   text: string;
   words: string;
 }
@@ -49,7 +49,7 @@ export function useCommentsOf(sessionId: string): LineComment[] {
   return useComments((state) => state.of[sessionId] ?? NONE);
 }
 
-/** All comments as one message: where, which line, what about it. */
+/** All comments as one message: location, line, comment. */
 export function messageOf(comments: readonly LineComment[]): string {
   const first = comments.length === 1 ? "A comment on the changes:" : "Comments on the changes:";
   const parts = byPlace(comments).map((each) => {
@@ -59,7 +59,7 @@ export function messageOf(comments: readonly LineComment[]): string {
   return [first, ...parts].join("\n\n");
 }
 
-/** By file, by line; what was removed stands before what took its place. */
+/** By file and line; removed lines before added ones. */
 export function byPlace(comments: readonly LineComment[]): LineComment[] {
   const order = (a: LineComment, b: LineComment) =>
     a.line - b.line || (a.side === b.side ? 0 : a.side === "old" ? -1 : 1);

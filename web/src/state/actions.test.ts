@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { byId, session } from "@/shell/session.fixture";
-import { transcriptOf } from "@/stream/live";
+import { byId, session } from "@/layout/session.fixture";
+import { transcriptOf } from "@/stream/connection";
 import { useToasts } from "@/ui/toast";
 import { configure, send } from "./actions";
 import { putSession, useApp } from "./app";
@@ -22,7 +22,7 @@ test("words that are said again after an answer was lost keep their name, and so
   const ids = loseAnswers();
   expect(await send("s", "Hello", [], "queue")).toBe(false);
   expect(await send("s", "Hello", [], "queue")).toBe(false);
-  await send("s", "Something else", [], "queue");
+  await send("s", "Other answer", [], "queue");
   await send("t", "Hello", [], "queue");
   expect(ids[1]).toBe(ids[0]);
   expect(new Set(ids).size).toBe(3);
@@ -31,7 +31,7 @@ test("words that are said again after an answer was lost keep their name, and so
 const heard = (id: string, seq: number, client_id: string): void => {
   const event = { type: "prompted", id: "p", blocks: [], client_id };
   const entry = { seq, id: `e${seq}`, parent: "", at: 0, event, agent: "", parentCall: "" };
-  transcriptOf(id).take([entry as never]);
+  transcriptOf(id).append([entry as never]);
 };
 
 test("words that are said a second time after they were heard are heard a second time", async () => {
@@ -58,7 +58,7 @@ test("what was changed at once is as it was when the server refuses it, and why 
   expect(await configure("c", { title: "after" })).toBeUndefined();
   expect(shown).toEqual(["after"]);
   expect(titleNow()).toBe("before");
-  expect(useToasts.getState().told.at(-1)).toMatchObject({ words: "The log is locked.", error: true });
+  expect(useToasts.getState().toasts.at(-1)).toMatchObject({ message: "The log is locked.", error: true });
 });
 
 test("what the server says of a change counts, and what came meanwhile is not undone by a refusal (S000-63)", async () => {

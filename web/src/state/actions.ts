@@ -1,41 +1,40 @@
-/** Everything a person can do to a session, as one function each. What fails is said in words and undone on the page. */
-
-import { ApiProblem, api, said, wordsOf } from "@/api/client";
-import type { Change, ImagePart, NewSession, SessionView, Verdict } from "@/api/types";
-import { transcriptOf } from "@/stream/live";
+/** The actions people take on sessions. Failures show a toast and are undone on the page. */
+import { ApiError, api, errorMessage, unwrap } from "@/api/client";
+import type { DecisionBody, ImagePart, NewSession, SessionChange, SessionView } from "@/api/types";
+import { transcriptOf } from "@/stream/connection";
 import { toast } from "@/ui/toast";
 import { putSession, useApp } from "./app";
 
 const at = (id: string) => ({ params: { path: { id } } });
 
-export function complain(error: unknown): void {
-  toast.error(wordsOf(error));
+export function showError(error: unknown): void {
+  toast.error(errorMessage(error));
 }
 
-export async function launch(wanted: Partial<NewSession> & { cwd: string }): Promise<SessionView> {
-  const session = await said(api.POST("/sessions", { body: wanted as NewSession }));
+export async function createSession(wanted: Partial<NewSession> & { cwd: string }): Promise<SessionView> {
+  const session = await unwrap(api.POST("/sessions", { body: wanted as NewSession }));
   putSession(session);
   return session;
 }
 
-/** A scratch project with a failing test, and a session of the demo model in it. */
+/** Creates a scratch project with a failing test, and a session with the demo model in it. */
 export async function startDemo(): Promise<SessionView> {
-  const session = await said(api.POST("/demo"));
+  const session = await unwrap(api.POST("/demo"));
   putSession(session);
   return session;
 }
 
-/** What the page knows of the server, once more: models or directories have changed. */
-export async function learnConfig(): Promise<void> {
-  useApp.setState({ config: await said(api.GET("/config")) });
+/** Loads the server's configuration again, after models or directories changed. */
+export async function reloadConfig(): Promise<void> {
+  useApp.setState({ config: await unwrap(api.GET("/config")) });
 }
 
 export type Delivery = "steer" | "queue" | "interrupt";
 
-/** Messages of which nobody knows whether they arrived: said again they keep their name, and are heard once. */
-const unsure = new Map<string, string>();
+/** Messages that may or may not have arrived: sent again, they keep their client id, so the server takes them once. */
+const unconfirmed = new Map<string, string>();
 
-/** The words are on the page at once; where they could not be sent, who sent them has them back (S000-63). */
+/** Shows the message at once; if sending fails, the caller gets it back. */
 export async function send(
   id: string,
   content: string,
@@ -44,57 +43,57 @@ export async function send(
 ): Promise<boolean> {
   const transcript = transcriptOf(id);
   const asked = JSON.stringify([id, delivery, content, images]);
-  const before = unsure.get(asked);
-  // What has been heard of and is said all the same is meant to be said twice.
-  const clientId = before && !transcript.hasHeard(before) ? before : crypto.randomUUID();
-  unsure.delete(asked);
+  const before = unconfirmed.get(asked);
+  // A message that has arrived and is sent again is meant to be sent twice.
+  const clientId = before && !transcript.hasReceived(before) ? before : crypto.randomUUID();
+  unconfirmed.delete(asked);
   transcript.sending = [...transcript.sending, { clientId, text: content }];
-  transcript.tell();
+  transcript.notify();
   try {
     const body = { content, images, delivery, client_message_id: clientId };
-    const accepted = await said(api.POST("/sessions/{id}/messages", { ...at(id), body }));
+    const accepted = await unwrap(api.POST("/sessions/{id}/messages", { ...at(id), body }));
     putSession(accepted.session);
     return true;
   } catch (error) {
-    if (!transcript.sending.some((each) => each.clientId === clientId)) return true; // heard of by the stream
-    if (error instanceof ApiProblem && error.code === "unreachable") unsure.set(asked, clientId);
+    if (!transcript.sending.some((each) => each.clientId === clientId)) return true; // it has arrived, the stream says so
+    if (error instanceof ApiError && error.code === "unreachable") unconfirmed.set(asked, clientId);
     transcript.sending = transcript.sending.filter((each) => each.clientId !== clientId);
-    transcript.tell();
-    complain(error);
+    transcript.notify();
+    showError(error);
     return false;
   }
 }
 
-async function changed(
+async function applySession(
   asked: Promise<{ data?: SessionView; error?: unknown }>,
 ): Promise<SessionView | undefined> {
   try {
-    const session = await said(asked);
+    const session = await unwrap(asked);
     putSession(session);
     return session;
   } catch (error) {
-    complain(error);
+    showError(error);
     return undefined;
   }
 }
 
-export const interrupt = (id: string) => changed(api.POST("/sessions/{id}/interrupt", at(id)));
-export const kill = (id: string) => changed(api.POST("/sessions/{id}/kill", at(id)));
-export const retry = (id: string) => changed(api.POST("/sessions/{id}/retry", at(id)));
+export const interrupt = (id: string) => applySession(api.POST("/sessions/{id}/interrupt", at(id)));
+export const kill = (id: string) => applySession(api.POST("/sessions/{id}/kill", at(id)));
+export const retry = (id: string) => applySession(api.POST("/sessions/{id}/retry", at(id)));
 export const editInput = (id: string, input_id: string, content: string) =>
-  changed(
+  applySession(
     api.PATCH("/sessions/{id}/inputs/{input_id}", { params: { path: { id, input_id } }, body: { content } }),
   );
 export const dropInput = (id: string, input_id: string) =>
-  changed(api.DELETE("/sessions/{id}/inputs/{input_id}", { params: { path: { id, input_id } } }));
+  applySession(api.DELETE("/sessions/{id}/inputs/{input_id}", { params: { path: { id, input_id } } }));
 
-/** Change what is known of a session. The page shows it at once and takes it back if the server does not agree. */
-export async function configure(id: string, body: Partial<Change>): Promise<SessionView | undefined> {
+/** Changes a session. The page shows the change at once and reverts it if the server refuses. */
+export async function configure(id: string, body: Partial<SessionChange>): Promise<SessionView | undefined> {
   const before = useApp.getState().sessions[id];
   const { title, archived, pinned } = body;
   const seen = { title, archived, pinned };
   if (before) putSession({ ...before, ...(JSON.parse(JSON.stringify(seen)) as Partial<SessionView>) });
-  const after = await changed(api.PATCH("/sessions/{id}", { ...at(id), body: body as Change }));
+  const after = await applySession(api.PATCH("/sessions/{id}", { ...at(id), body: body as SessionChange }));
   if (!after && before) putSession(before);
   return after;
 }
@@ -102,7 +101,7 @@ export async function configure(id: string, body: Partial<Change>): Promise<Sess
 export async function archive(session: SessionView): Promise<void> {
   const archived = !session.archived;
   if (!(await configure(session.id, { archived }))) return;
-  toast(archived ? `Archived “${session.title || "session"}”.` : "Back from the archive.", {
+  toast(archived ? `Archived “${session.title || "session"}”.` : "Restored from the archive.", {
     action: { label: "Undo", onClick: () => void configure(session.id, { archived: !archived }) },
   });
 }
@@ -111,50 +110,50 @@ export async function remove(id: string): Promise<boolean> {
   try {
     await api.DELETE("/sessions/{id}", at(id));
     toast("Session deleted.", {
-      action: { label: "Undo", onClick: () => void changed(api.POST("/trash/{id}/restore", at(id))) },
+      action: { label: "Undo", onClick: () => void applySession(api.POST("/trash/{id}/restore", at(id))) },
     });
     return true;
   } catch (error) {
-    complain(error);
+    showError(error);
     return false;
   }
 }
 
-export async function follow(
+export async function continueSession(
   id: string,
   prompt: string,
   more: Record<string, unknown> = {},
 ): Promise<SessionView | undefined> {
   const body = { prompt, client_id: crypto.randomUUID(), ...more };
-  return changed(api.POST("/sessions/{id}/continue", { ...at(id), body: body as never }));
+  return applySession(api.POST("/sessions/{id}/continue", { ...at(id), body: body as never }));
 }
 
 export async function fork(id: string, entry: string): Promise<SessionView | undefined> {
-  return changed(
+  return applySession(
     api.POST("/sessions/{id}/fork", { ...at(id), body: { at: entry, prompt: "", client_id: "" } }),
   );
 }
 
-export interface Answered {
-  /** `done`: this answer counts. `late`: somebody was faster; the words say who. */
+export interface DecisionResult {
+  /** `done`: the answer was accepted. `late`: somebody answered first; `message` says who. */
   result: "done" | "late" | "failed";
-  words: string;
+  message: string;
 }
 
 export async function decide(
   interactionId: string,
-  verdict: Partial<Verdict> & Pick<Verdict, "decision" | "input_sha256">,
-): Promise<Answered> {
+  body: Partial<DecisionBody> & Pick<DecisionBody, "decision" | "input_sha256">,
+): Promise<DecisionResult> {
   try {
-    await said(
+    await unwrap(
       api.POST("/interactions/{id}/decision", {
         params: { path: { id: interactionId } },
-        body: verdict as Verdict,
+        body: body as DecisionBody,
       }),
     );
-    return { result: "done", words: "" };
+    return { result: "done", message: "" };
   } catch (error) {
-    const late = error instanceof ApiProblem && error.code === "already_answered";
-    return { result: late ? "late" : "failed", words: wordsOf(error) };
+    const late = error instanceof ApiError && error.code === "already_answered";
+    return { result: late ? "late" : "failed", message: errorMessage(error) };
   }
 }

@@ -1,8 +1,8 @@
-/** What every part of the page may look at: who is here, how the connection stands, all sessions at a glance. */
+/** Global state: who is signed in, the connection, and all sessions. */
 import { create } from "zustand";
 import type { InteractionView, Me, ServerConfig, SessionView } from "@/api/types";
+import { serverNow } from "@/format/serverClock";
 import type { Connection } from "@/stream/socket";
-import { serverNow } from "@/words/now";
 
 export interface Settled {
   outcome: string;
@@ -10,8 +10,8 @@ export interface Settled {
 }
 
 export interface AppState {
-  /** `out`: nobody is signed in here. `down`: the server did not answer. */
-  entry: "checking" | "in" | "out" | "down";
+  /** `out`: signed out. `down`: the server did not answer. */
+  auth: "checking" | "in" | "out" | "down";
   problem: string;
   me: Me | null;
   config: ServerConfig | null;
@@ -19,21 +19,21 @@ export interface AppState {
   /** Whether this page has been connected at all since it was loaded. */
   wasLive: boolean;
   nextTry: number;
-  /** Another version of the server than the one this page came from. */
+  /** The server's version differs from the one this page came from. */
   outdated: boolean;
   sessions: Record<string, SessionView>;
-  /** Whether the list has come at least once. */
+  /** Whether the list has been loaded. */
   listed: boolean;
-  /** How many sessions the server has that are not archived; the list may hold only the newest of them. */
+  /** Sessions on the server that are not archived; the list may hold only the newest of them. */
   total: number;
-  /** How many sessions the server still has to load after it was started. */
+  /** Sessions the server still has to load after its start. */
   loading: number;
-  /** Interactions that were settled while this page looked on: by whom, and how. */
+  /** Interactions resolved while this page was open: by whom, and how. */
   settled: Record<string, Settled>;
 }
 
 export const useApp = create<AppState>(() => ({
-  entry: "checking",
+  auth: "checking",
   problem: "",
   me: null,
   config: null,
@@ -48,7 +48,7 @@ export const useApp = create<AppState>(() => ({
   settled: {},
 }));
 
-/** An answer to a request may come after the stream has told of what followed: the newer one stays. */
+/** A response may arrive after newer state from the stream: the newer one stays. */
 export function putSession(session: SessionView): void {
   useApp.setState((state) =>
     (state.sessions[session.id]?.seq ?? 0) > session.seq
@@ -57,7 +57,7 @@ export function putSession(session: SessionView): void {
   );
 }
 
-/** Several at once; what is known here to be newer stays. */
+/** Adds several sessions; newer state that is here already stays. */
 export function putSessions(found: SessionView[]): void {
   useApp.setState((state) => {
     const sessions = { ...state.sessions };
@@ -66,13 +66,13 @@ export function putSessions(found: SessionView[]): void {
   });
 }
 
-/** So many are remembered: who still looks at one that is older has long read how it came out. */
-export const MOST_SETTLED = 200;
+/** Only the latest are kept. */
+export const MAX_SETTLED = 200;
 
 export function putSettled(id: string, how: Settled): void {
   useApp.setState((state) => {
     const all = Object.entries({ ...state.settled, [id]: how });
-    return { settled: Object.fromEntries(all.slice(-MOST_SETTLED)) };
+    return { settled: Object.fromEntries(all.slice(-MAX_SETTLED)) };
   });
 }
 
@@ -80,50 +80,50 @@ export function useSession(id: string): SessionView | undefined {
   return useApp((state) => state.sessions[id]);
 }
 
-export function may(me: Me | null, scope: Me["scopes"][number]): boolean {
+export function hasScope(me: Me | null, scope: Me["scopes"][number]): boolean {
   return me?.scopes.includes(scope) === true || me?.scopes.includes("admin") === true;
 }
 
-export interface Waiting {
+export interface PendingInteraction {
   session: SessionView;
   interaction: InteractionView;
 }
 
-/** Cut off longer ago than this, nobody is waiting for it any more. */
-const RESUMED_WITHIN = 7 * 86_400;
+/** Work that was cut off longer ago is not offered for resuming. */
+const RESUMABLE_SECONDS = 7 * 86_400;
 
-/** Work that ended without an answer and without anybody stopping it: only then the server says why. */
-export function isCutOff(session: SessionView, now = serverNow() / 1000): boolean {
-  const recent = now - (session.ended_at || session.updated_at) < RESUMED_WITHIN;
+/** Whether a session was interrupted without anybody stopping it: only then has it an error. */
+export function wasCutOff(session: SessionView, now = serverNow() / 1000): boolean {
+  const recent = now - (session.ended_at || session.updated_at) < RESUMABLE_SECONDS;
   return session.status === "interrupted" && session.error !== "" && !session.archived && recent;
 }
 
 let cut: { of: Record<string, SessionView>; found: SessionView[] } = { of: {}, found: [] };
 
-/** All of it, the newest first. */
+/** All such sessions, the newest first. */
 export function interruptedWork(sessions: Record<string, SessionView>): SessionView[] {
   if (cut.of !== sessions) {
-    const found = Object.values(sessions).filter((each) => isCutOff(each));
+    const found = Object.values(sessions).filter((each) => wasCutOff(each));
     cut = { of: sessions, found: found.sort((a, b) => b.updated_at - a.updated_at) };
   }
   return cut.found;
 }
 
-/** How many things wait for a person, whatever they are. */
-export function needCount(sessions: Record<string, SessionView>): number {
-  return waiting(sessions).length + interruptedWork(sessions).length;
+/** How many requests and interrupted sessions need a person. */
+export function attentionCount(sessions: Record<string, SessionView>): number {
+  return pendingInteractions(sessions).length + interruptedWork(sessions).length;
 }
 
-let counted: { of: Record<string, SessionView>; found: Waiting[] } = { of: {}, found: [] };
+let counted: { of: Record<string, SessionView>; found: PendingInteraction[] } = { of: {}, found: [] };
 
-/** All that waits for a person, the oldest first. Asked by many at each change, and looked for once. */
-export function waiting(sessions: Record<string, SessionView>): Waiting[] {
-  if (counted.of !== sessions) counted = { of: sessions, found: lookedFor(sessions) };
+/** All pending interactions, the oldest first. Computed once per change of `sessions`. */
+export function pendingInteractions(sessions: Record<string, SessionView>): PendingInteraction[] {
+  if (counted.of !== sessions) counted = { of: sessions, found: collectPending(sessions) };
   return counted.found;
 }
 
-function lookedFor(sessions: Record<string, SessionView>): Waiting[] {
-  const found: Waiting[] = [];
+function collectPending(sessions: Record<string, SessionView>): PendingInteraction[] {
+  const found: PendingInteraction[] = [];
   for (const session of Object.values(sessions)) {
     if (session.archived) continue;
     for (const interaction of session.interactions) found.push({ session, interaction });

@@ -1,21 +1,21 @@
-/** What each kind of stored entry does to a transcript. A kind nobody knows becomes a row of its own (S000-13). */
-import type { Block, Cut, Usage } from "@/api/types";
+/** Applies each kind of stored entry to a transcript. An unknown kind becomes a row of its own. */
+import type { Cut, Usage } from "@/api/types";
 import type { Entry } from "@/stream/frames";
-import { endTool, toolCalled, toolDone, toolStarted } from "./calls";
-import { bridged, cutAt } from "./cuts";
-import { type Fold, noTurn } from "./fold";
-import type { InteractionState, MarkOf, Picture } from "./rows";
-
-export type Of<T extends Entry["event"]["type"]> = Extract<Entry["event"], { type: T }>;
+import { findCut, joinCutTexts } from "./cuts";
+import type { Fold } from "./fold";
+import { contentOf, type EventOf, rowBase } from "./rowBase";
+import type { InteractionState, MarkOf } from "./rows";
+import { interruptTool, toolCalled, toolDone, toolStarted } from "./toolCalls";
+import { emptyTurn } from "./turn";
 
 export function applyEntry(fold: Fold, entry: Entry): void {
   noticeRewind(fold, entry);
-  const event = bridged(entry.event, entry.cuts);
+  const event = joinCutTexts(entry.event, entry.cuts);
   switch (event.type) {
     case "prompted":
       return prompted(fold, entry, event);
     case "turn_started":
-      fold.turn = noTurn(event.turn, entry.at);
+      fold.turn = emptyTurn(event.turn, entry.at);
       return;
     case "block_done":
       return blockDone(fold, entry, event);
@@ -36,7 +36,7 @@ export function applyEntry(fold: Fold, entry: Entry): void {
       return runDone(fold, entry, event);
     case "noted":
       return fold.put({
-        ...common(fold, entry),
+        ...rowBase(fold, entry),
         kind: "notice",
         level: event.level ?? "info",
         text: event.text,
@@ -45,7 +45,7 @@ export function applyEntry(fold: Fold, entry: Entry): void {
       if (event.text || event.outcome === "error") {
         const level = event.outcome === "error" ? "warning" : "info";
         fold.put({
-          ...common(fold, entry),
+          ...rowBase(fold, entry),
           kind: "notice",
           level,
           text: `${event.event} hook: ${event.text || event.outcome}`,
@@ -68,16 +68,16 @@ export function applyEntry(fold: Fold, entry: Entry): void {
     case "worker_started":
       return worker(fold, entry, event);
     case "worker_exited":
-      // That changes cannot be watched is told where they are shown.
-      // Of a lost worker the turn tells it, too.
+      // A failed diff watcher is reported in the Changes panel;
+      // a lost worker is reported by the turn as well.
       if (event.error && event.kind !== "git_diff" && event.why !== "lost")
-        fold.put({ ...common(fold, entry), kind: "notice", level: levelOf(event.why), text: event.error });
+        fold.put({ ...rowBase(fold, entry), kind: "notice", level: levelOf(event.why), text: event.error });
       return;
     case "interrupt_asked":
       return mark(fold, entry, "stopping", event.by);
     case "artifact_made":
       return fold.put({
-        ...common(fold, entry),
+        ...rowBase(fold, entry),
         kind: "artifact",
         of: event.kind,
         title: event.title,
@@ -92,19 +92,19 @@ export function applyEntry(fold: Fold, entry: Entry): void {
     case "input_queued":
     case "input_dropped":
     case "background_started":
-      return; // told by the session's own state, or by the call that started it
+      return; // shown by the session's state, or by the call that started it
     case "background_ended":
       if (event.tell === "no") return;
       return fold.put({
-        ...common(fold, entry),
+        ...rowBase(fold, entry),
         kind: "notice",
         level: event.status === "completed" ? "info" : "warning",
         text: `Background command "${event.title}": ${event.status}`,
       });
     case "raw":
-      if (isInit(event.data)) return; // told by the context panel
+      if (isInit(event.data)) return; // shown in the context panel
       return fold.put({
-        ...common(fold, entry),
+        ...rowBase(fold, entry),
         kind: "unknown",
         name: nameOf(event.data),
         data: event.data,
@@ -114,19 +114,19 @@ export function applyEntry(fold: Fold, entry: Entry): void {
   }
 }
 
-/** A server that ended in good order is no failure of the worker's. */
-function levelOf(why: Of<"worker_exited">["why"]): "info" | "error" {
+/** A worker that was stopped has not failed. */
+function levelOf(why: EventOf<"worker_exited">["why"]): "info" | "error" {
   return why === "stopped" ? "info" : "error";
 }
 
 function unknown(fold: Fold, entry: Entry): void {
   const data: unknown = entry.event;
-  fold.put({ ...common(fold, entry), kind: "unknown", name: nameOf(data), data });
+  fold.put({ ...rowBase(fold, entry), kind: "unknown", name: nameOf(data), data });
 }
 
 function isInit(data: unknown): boolean {
-  const said = data as { type?: unknown; subtype?: unknown } | null;
-  return said?.type === "system" && said.subtype === "init";
+  const message = data as { type?: unknown; subtype?: unknown } | null;
+  return message?.type === "system" && message.subtype === "init";
 }
 
 function nameOf(data: unknown): string {
@@ -134,43 +134,38 @@ function nameOf(data: unknown): string {
   return typeof type === "string" ? type : "unknown";
 }
 
-export function common(fold: Fold, entry: Entry, id = entry.id) {
-  const { seq, at, parentCall, agent } = entry;
-  return { id, seq, entry: entry.id, at, turn: fold.turn.turn, parentCall, agent };
-}
-
-/** An entry that does not follow the last one goes on from an earlier place: what lies between is no longer part of the talk. */
+/** An entry whose parent is not the last entry is a rewind: the rows between are no longer part of the conversation. */
 function noticeRewind(fold: Fold, entry: Entry): void {
   if (!entry.parent || !fold.lastEntry || entry.parent === fold.lastEntry || entry.parentCall) return;
-  const place = fold.seqs.get(entry.parent);
-  if (place === undefined) return;
+  const position = fold.seqs.get(entry.parent);
+  if (position === undefined) return;
   for (const row of fold.rows.values()) {
-    if (row.seq > place && !row.superseded) fold.put({ ...row, superseded: true });
+    if (row.seq > position && !row.superseded) fold.put({ ...row, superseded: true });
   }
-  fold.put({ ...common(fold, entry, `rewind-${entry.id}`), kind: "mark", of: "rewind", text: "" });
+  fold.put({ ...rowBase(fold, entry, `rewind-${entry.id}`), kind: "mark", of: "rewind", text: "" });
 }
 
-function prompted(fold: Fold, entry: Entry, event: Of<"prompted">): void {
-  // For the model alone: how the turn ended, and why, is told by the turn itself.
+function prompted(fold: Fold, entry: Entry, event: EventOf<"prompted">): void {
+  // Only meant for the model: the turn's own row says how and why it ended.
   if (event.origin === "harness" && event.why === "interrupt") return;
-  const { text, pictures } = readable(event.blocks);
+  const { text, images } = contentOf(event.blocks);
   fold.put({
-    ...common(fold, entry, event.id || entry.id),
+    ...rowBase(fold, entry, event.id || entry.id),
     kind: "user",
     text,
-    pictures,
+    images,
     origin: event.origin ?? "human",
     why: event.why ?? "",
     clientId: event.client_id ?? "",
   });
 }
 
-function blockDone(fold: Fold, entry: Entry, event: Of<"block_done">): void {
+function blockDone(fold: Fold, entry: Entry, event: EventOf<"block_done">): void {
   const id = `${event.message_id}/${event.index}`;
   const block = event.block;
   fold.activity = null;
   const before = fold.rows.get(id);
-  const base = { ...common(fold, entry, id), at: before?.at ?? entry.at };
+  const base = { ...rowBase(fold, entry, id), at: before?.at ?? entry.at };
   if (block.type === "tool_call") {
     if (before && before.id !== block.id && before.seq === 0) fold.drop(id);
     fold.calls.delete(id);
@@ -194,14 +189,14 @@ function blockDone(fold: Fold, entry: Entry, event: Of<"block_done">): void {
   }
 }
 
-/** Of a long text the beginning, and the end as it came beside it. */
+/** The text, or the beginning of a cut text together with its cut. */
 function endsOf({ event, cuts }: Entry, block: { text: string }): { text: string; cut: Cut | null } {
-  const cut = cutAt(cuts, "block", "text");
+  const cut = findCut(cuts, "block", "text");
   if (!cut || event.type !== "block_done" || !("text" in event.block)) return { text: block.text, cut: null };
   return { text: event.block.text, cut };
 }
 
-function messageDone(fold: Fold, entry: Entry, event: Of<"message_done">): void {
+function messageDone(fold: Fold, entry: Entry, event: EventOf<"message_done">): void {
   fold.activity = null;
   fold.turn.cost += event.cost ?? 0;
   if (entry.parentCall) return;
@@ -218,7 +213,7 @@ function sum(a: Usage, b: Usage): Usage {
   };
 }
 
-function opened(fold: Fold, entry: Entry, event: Of<"interaction_opened">): void {
+function opened(fold: Fold, entry: Entry, event: EventOf<"interaction_opened">): void {
   const state: InteractionState = {
     id: event.id,
     opened: event,
@@ -229,13 +224,13 @@ function opened(fold: Fold, entry: Entry, event: Of<"interaction_opened">): void
     message: "",
   };
   fold.interactions.set(event.id, state);
-  if (fold.turn.asks.size === 0) fold.turn.asksSince = entry.at;
-  fold.turn.asks.add(event.id);
+  if (fold.turn.pendingRequests.size === 0) fold.turn.pendingSince = entry.at;
+  fold.turn.pendingRequests.add(event.id);
   const row = fold.tool(event.call.id);
   if (row) fold.put({ ...row, interaction: state });
 }
 
-function closed(fold: Fold, entry: Entry, event: Of<"interaction_closed">): void {
+function closed(fold: Fold, entry: Entry, event: EventOf<"interaction_closed">): void {
   answered(fold, event.id, entry.at);
   const before = fold.interactions.get(event.id);
   if (!before || before.outcome) return;
@@ -245,25 +240,26 @@ function closed(fold: Fold, entry: Entry, event: Of<"interaction_closed">): void
   if (row) fold.put({ ...row, interaction: state });
 }
 
-/** Requests that are open side by side are waited for once. */
+/** The waiting time of overlapping requests is counted once. */
 function answered({ turn }: Fold, id: string, at: number): void {
-  if (turn.asks.delete(id) && turn.asks.size === 0) turn.waited += Math.max(0, at - turn.asksSince);
+  if (turn.pendingRequests.delete(id) && turn.pendingRequests.size === 0)
+    turn.waited += Math.max(0, at - turn.pendingSince);
 }
 
-/** After the end of a turn nothing runs and nothing is open, whatever was missed (FM-10). */
-function runDone(fold: Fold, entry: Entry, event: Of<"run_done">): void {
+/** When a turn ends, nothing runs and nothing is pending, whatever was missed. */
+function runDone(fold: Fold, entry: Entry, event: EventOf<"run_done">): void {
   for (const id of [...fold.open]) fold.drop(id);
-  for (const id of [...fold.unfinished]) endTool(fold, id);
+  for (const id of [...fold.unfinished]) interruptTool(fold, id);
   for (const state of fold.interactions.values()) {
     if (!state.outcome) fold.interactions.set(state.id, { ...state, outcome: "cancelled" });
   }
   fold.activity = null;
-  for (const id of [...fold.turn.asks]) answered(fold, id, entry.at);
+  for (const id of [...fold.turn.pendingRequests]) answered(fold, id, entry.at);
   const { turn, steps, tools, usage, cost } = fold.turn;
   const whole = event.duration_ms ?? 0;
   const waitedMs = Math.min(fold.turn.waited, whole);
   fold.put({
-    ...common(fold, entry),
+    ...rowBase(fold, entry),
     kind: "turn",
     turn,
     ending: event.ending,
@@ -278,8 +274,8 @@ function runDone(fold: Fold, entry: Entry, event: Of<"run_done">): void {
   });
 }
 
-/** The talk of an external engine goes on in a terminal, or comes back from it. */
-function worker(fold: Fold, entry: Entry, event: Of<"worker_started">): void {
+/** An external engine's conversation continues in a terminal, or returns from it. */
+function worker(fold: Fold, entry: Entry, event: EventOf<"worker_started">): void {
   if (event.kind === "terminal" && event.engine_session) {
     fold.inTerminal = true;
     mark(fold, entry, "terminal", "");
@@ -290,20 +286,10 @@ function worker(fold: Fold, entry: Entry, event: Of<"worker_started">): void {
 }
 
 function mark(fold: Fold, entry: Entry, of: MarkOf, text: string): void {
-  fold.put({ ...common(fold, entry), kind: "mark", of, text });
+  fold.put({ ...rowBase(fold, entry), kind: "mark", of, text });
 }
 
 function prunedText(calls: number, tokens: number): string {
   const outputs = calls === 1 ? "1 old output" : `${calls} old outputs`;
   return tokens ? `${outputs} (${tokens.toLocaleString("en")} tokens)` : outputs;
-}
-
-export function readable(blocks: readonly Block[]): { text: string; pictures: Picture[] } {
-  const texts: string[] = [];
-  const pictures: Picture[] = [];
-  for (const block of blocks) {
-    if (block.type === "text") texts.push(block.text);
-    else if (block.type === "image") pictures.push({ mediaType: block.media_type, data: block.data });
-  }
-  return { text: texts.join("\n"), pictures };
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Entry, entryOfFrame, type Frame, isStored, type Part } from "@/stream/frames";
-import { markWords } from "@/transcript/words";
+import { markText } from "@/transcript/labels";
 import { Fold } from "./fold";
 import claude from "./recordings/claude.json";
 import native from "./recordings/native.json";
@@ -12,10 +12,10 @@ const RECORDINGS = { native: native as unknown as Frame[], claude: claude as unk
 /** What a client hears, as the fold takes it. */
 function hear(fold: Fold, frames: Frame[]): void {
   for (const frame of frames) {
-    if (isStored(frame)) fold.take([entryOfFrame(frame)]);
+    if (isStored(frame)) fold.apply([entryOfFrame(frame)]);
     else if (frame.type === "stream.synchronized") fold.synchronize(frame.data.parts ?? []);
     else if (frame.type.startsWith("part.") || frame.type === "tool.output")
-      expect(fold.hear(frame.type, frame.data as Part)).toBe(true);
+      expect(fold.applyPart(frame.type, frame.data as Part)).toBe(true);
   }
 }
 
@@ -40,7 +40,7 @@ function shown(fold: Fold): unknown {
 
 function replayed(frames: Frame[]): Fold {
   const fold = new Fold();
-  fold.take(entriesOf(frames));
+  fold.apply(entriesOf(frames));
   return fold;
 }
 
@@ -81,7 +81,7 @@ describe.each(Object.entries(RECORDINGS))("a recorded stream of %s", (_, frames)
         const [lost, back] = [Math.min(a, b), Math.max(a, b)];
         const fold = new Fold();
         hear(fold, frames.slice(0, lost));
-        fold.take(entriesOf(frames.slice(0, back)).filter((entry) => entry.seq > fold.seq));
+        fold.apply(entriesOf(frames.slice(0, back)).filter((entry) => entry.seq > fold.seq));
         fold.synchronize(openParts(frames.slice(0, back)));
         hear(
           fold,
@@ -143,7 +143,7 @@ const result = (id: string, text: string, more: object = {}) =>
 
 function folded(...entries: Entry[]): Fold {
   const fold = new Fold();
-  fold.take(entries);
+  fold.apply(entries);
   return fold;
 }
 
@@ -156,7 +156,7 @@ describe("calls and results", () => {
     const early = result("late", "out");
     const fold = folded(early);
     expect(fold.tool("late")).toMatchObject({ status: "no_call", output: "out" });
-    fold.take([call("late")]);
+    fold.apply([call("late")]);
     expect(fold.tool("late")).toMatchObject({
       status: "completed",
       output: "out",
@@ -215,26 +215,26 @@ describe("words that are being said", () => {
 
   test("a piece after a hole is refused, so that the whole is asked for", () => {
     const fold = new Fold();
-    fold.hear("part.delta", began("Hello"));
-    expect(fold.hear("part.delta", { ...began(" there"), offset: 9 })).toBe(false);
-    expect(fold.hear("part.delta", { ...began(" you"), offset: 5 })).toBe(true);
+    fold.applyPart("part.delta", began("Hello"));
+    expect(fold.applyPart("part.delta", { ...began(" there"), offset: 9 })).toBe(false);
+    expect(fold.applyPart("part.delta", { ...began(" you"), offset: 5 })).toBe(true);
     expect(fold.rows.get("m/0")).toMatchObject({ text: "Hello you" });
   });
 
   test("words that are void leave nothing behind", () => {
     const fold = new Fold();
-    fold.hear("part.delta", began("Hello"));
-    fold.hear("part.dropped", began(""));
+    fold.applyPart("part.delta", began("Hello"));
+    fold.applyPart("part.dropped", began(""));
     expect([...fold.rows]).toEqual([]);
     expect(fold.items).toEqual([]);
   });
 
   test("the end of an output is kept however much is printed", () => {
     const fold = folded(call("out"));
-    fold.hear("tool.output", { call_id: "out", offset: 0, text: "x".repeat(60_000) });
-    fold.hear("tool.output", { call_id: "out", offset: 60_000, text: "y".repeat(60_000) });
+    fold.applyPart("tool.output", { call_id: "out", offset: 0, text: "x".repeat(60_000) });
+    fold.applyPart("tool.output", { call_id: "out", offset: 60_000, text: "y".repeat(60_000) });
     expect(fold.tool("out")?.tail).toHaveLength(64 * 1024);
-    fold.hear("tool.output", { call_id: "out", offset: 500_000, text: "z" });
+    fold.applyPart("tool.output", { call_id: "out", offset: 500_000, text: "z" });
     expect(fold.tool("out")?.tail).toBe("z");
   });
 });
@@ -244,7 +244,7 @@ test("an entry changes a row or two, however many there are (FM-23)", () => {
   for (let number = 0; number < 20_000; number += 1) {
     fold.changed = new Set();
     const id = `call-${number >> 1}`;
-    fold.take([number % 2 === 0 ? call(id) : result(id, "out")]);
+    fold.apply([number % 2 === 0 ? call(id) : result(id, "out")]);
     expect(fold.changed.size).toBeLessThanOrEqual(2);
   }
   expect(fold.items).toHaveLength(10_000);
@@ -271,7 +271,7 @@ describe("the time of a turn", () => {
 
   test("is without the time a person took to decide, also where they decided on two at once", () => {
     const fold = new Fold();
-    fold.take([
+    fold.apply([
       at(1, { type: "turn_started", turn: 1, model: "m", mode: "default" }),
       at(10, opened("a")),
       at(20, opened("b")),
@@ -296,7 +296,7 @@ test("a talk that went on in a terminal is marked there and where it came back, 
   const said = (text: string) =>
     entry({ type: "prompted", id: text, blocks: [{ type: "text", text }], origin: "human" });
   const fold = new Fold();
-  fold.take([
+  fold.apply([
     started("process", 1),
     started("process", 1, "talk"),
     said("one"),
@@ -309,11 +309,11 @@ test("a talk that went on in a terminal is marked there and where it came back, 
     said("two"),
   ]);
   const rows = [...fold.rows.values()];
-  expect(rows.map((row) => (row.kind === "mark" ? markWords(row) : row.kind))).toEqual([
+  expect(rows.map((row) => (row.kind === "mark" ? markText(row) : row.kind))).toEqual([
     "user",
-    "Goes on in a terminal. What is said there follows here, as far as the engine keeps it.",
+    "Continued in a terminal. Messages there appear here as far as the engine records them.",
     "user",
-    "Back in the console. The history of both is kept.",
+    "Back in the console. Both histories are kept.",
     "user",
   ]);
 });

@@ -1,61 +1,46 @@
 /**
- * A transcript folded from the entries of a log and from what is being said now. The same entries give the same rows,
- * however they came: live, replayed, or half and half (FM-1, FM-9, FM-10). Each entry costs the same, the first and
- * the twenty-thousandth (FM-23).
+ * Folds the entries of a log and the streamed parts into the rows of a transcript. The same entries give the same
+ * rows, whether they came live, replayed, or mixed. Each entry costs the same, the first and the twenty-thousandth.
  */
-import type { Usage } from "@/api/types";
 import type { Entry, Part } from "@/stream/frames";
 import { applyEntry } from "./entries";
-import { applyLive } from "./live";
+import { applyLive } from "./liveParts";
 import type { InteractionState, Item, Row, Tasks, ToolRow } from "./rows";
-import { isLooking, isOver } from "./rows";
-
-export interface TurnSoFar {
-  turn: number;
-  startedAt: number;
-  steps: number;
-  tools: number;
-  usage: Usage;
-  cost: number;
-  /** Milliseconds in which it waited for a person. */
-  waited: number;
-  /** Requests a person has yet to decide, and since when there is any. */
-  asks: Set<string>;
-  asksSince: number;
-}
+import { isOver, isReadOnlyTool } from "./rows";
+import { emptyTurn, type TurnState } from "./turn";
 
 export class Fold {
   /** Rows by id. */
   readonly rows = new Map<string, Row>();
-  /** The main talk from top to bottom. */
+  /** The main conversation from top to bottom. */
   items: Item[] = [];
   /** Rows of sub-agents, by the call that started them. */
   readonly children = new Map<string, string[]>();
   readonly interactions = new Map<string, InteractionState>();
   tasks: Tasks = { tasks: [], at: 0 };
-  /** Whether the talk was last gone on with in a terminal. */
+  /** Whether the conversation was last continued in a terminal. */
   inTerminal = false;
   seq = 0;
-  turn: TurnSoFar = noTurn(0, 0);
-  /** What the model is asked right now, and how often it was asked anew. */
+  turn: TurnState = emptyTurn(0, 0);
+  /** The current model request and its retry message. */
   activity: { model: string; retry: string } | null = null;
-  /** Ids of rows that changed since they were last asked for; with `listed`, what has to be drawn. */
+  /** Ids of rows that changed since the last notification; with `listed`, what has to be rendered. */
   changed = new Set<string>();
-  /** Grows whenever `items` does. */
+  /** Incremented whenever `items` changes. */
   listed = 0;
 
-  /** Parts whose words are not stored yet, by row id. */
+  /** Rows of parts that are not stored yet. */
   readonly open = new Set<string>();
-  /** Where entries stand, to notice a rewind. */
+  /** Sequence numbers by entry id, to detect a rewind. */
   readonly seqs = new Map<string, number>();
   lastEntry = "";
   /** Calls that have no result yet. */
   readonly unfinished = new Set<string>();
-  /** The call a part of a message writes, by the part. */
+  /** The call that a message part writes, by the part's id. */
   readonly calls = new Map<string, string>();
 
-  /** Take in stored entries, oldest first. Those that are here already change nothing. */
-  take(entries: Iterable<Entry>): void {
+  /** Applies stored entries, oldest first. Known ones change nothing. */
+  apply(entries: Iterable<Entry>): void {
     for (const entry of entries) {
       if (entry.seq <= this.seq) continue;
       applyEntry(this, entry);
@@ -65,12 +50,12 @@ export class Fold {
     }
   }
 
-  /** A piece of what is being said. Returns false where a piece before it is missing. */
-  hear(type: string, part: Part): boolean {
+  /** Applies a streamed part. Returns false if an earlier piece is missing. */
+  applyPart(type: string, part: Part): boolean {
     return applyLive(this, type, part);
   }
 
-  /** What is being said, as the server has it at the moment everything stored has come. */
+  /** Replaces all unstored parts by the server's, once everything stored has arrived. */
   synchronize(parts: Part[]): void {
     for (const id of [...this.open]) this.drop(id);
     for (const part of parts) {
@@ -79,8 +64,8 @@ export class Fold {
     }
   }
 
-  /** What is only said, not stored, of a fold of the same log that this one takes the place of. */
-  goOnFrom(before: Fold): void {
+  /** Copies unstored parts from the fold of the same log that this one replaces. */
+  carryLiveFrom(before: Fold): void {
     for (const id of before.open) {
       const row = before.rows.get(id);
       if (!row) continue;
@@ -89,8 +74,8 @@ export class Fold {
     }
     for (const [part, call] of before.calls) this.calls.set(part, call);
     for (const id of this.unfinished) {
-      const [row, said] = [this.tool(id), before.tool(id)];
-      if (row && said?.printed) this.put({ ...row, tail: said.tail, printed: said.printed });
+      const [row, live] = [this.tool(id), before.tool(id)];
+      if (row && live?.printed) this.put({ ...row, tail: live.tail, printed: live.printed });
     }
     this.activity = before.activity;
   }
@@ -103,7 +88,7 @@ export class Fold {
       if (isOver(row.status)) this.unfinished.delete(row.id);
       else this.unfinished.add(row.id);
     }
-    if (!known) this.#place(row);
+    if (!known) this.#position(row);
   }
 
   tool(id: string): ToolRow | undefined {
@@ -127,16 +112,16 @@ export class Fold {
       this.changed.add(row.parentCall);
       return;
     }
-    const place = this.items.findLastIndex((item) => item.rows.includes(id));
-    const item = this.items[place];
+    const position = this.items.findLastIndex((item) => item.rows.includes(id));
+    const item = this.items[position];
     if (!item) return;
     const left = item.rows.filter((each) => each !== id);
-    if (left.length > 0) this.items[place] = withRows(item, left);
-    else this.items.splice(place, 1);
+    if (left.length > 0) this.items[position] = withRows(item, left);
+    else this.items.splice(position, 1);
     this.listed += 1;
   }
 
-  #place(row: Row): void {
+  #position(row: Row): void {
     if (row.parentCall) {
       const siblings = this.children.get(row.parentCall) ?? [];
       this.children.set(row.parentCall, [...siblings, row.id]);
@@ -145,7 +130,7 @@ export class Fold {
     }
     this.listed += 1;
     const last = this.items.at(-1);
-    if (last && row.kind === "tool" && isLooking(row.name) && this.#isRun(last)) {
+    if (last && row.kind === "tool" && isReadOnlyTool(row.name) && this.#isRun(last)) {
       this.items[this.items.length - 1] = withRows(last, [...last.rows, row.id]);
       this.changed.add(last.id);
       return;
@@ -155,15 +140,10 @@ export class Fold {
 
   #isRun(item: Item): boolean {
     const row = this.rows.get(item.rows[0] ?? "");
-    return row?.kind === "tool" && isLooking(row.name);
+    return row?.kind === "tool" && isReadOnlyTool(row.name);
   }
 }
 
 function withRows(item: Item, rows: string[]): Item {
   return { id: item.id, rows, group: rows.length > 1 };
-}
-
-export function noTurn(turn: number, startedAt: number): TurnSoFar {
-  const usage = { input: 0, output: 0, cache_read: 0, cache_write: 0 };
-  return { turn, startedAt, steps: 0, tools: 0, usage, cost: 0, waited: 0, asks: new Set(), asksSince: 0 };
 }

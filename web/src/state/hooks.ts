@@ -1,34 +1,34 @@
-/** How components look at a transcript: each at the row it shows, the list at the order, nobody at everything. */
+/** Hooks to observe a transcript: a row, a selected value, or its version. */
 import { useEffect, useSyncExternalStore } from "react";
-import { transcriptOf, watch } from "@/stream/live";
+import { transcriptOf, watch } from "@/stream/connection";
 import type { Row } from "./rows";
 import type { Transcript } from "./transcript";
 
-/** Follows a session while the component is there. */
+/** Subscribes to a session while the component is mounted. */
 export function useTranscript(id: string): Transcript {
   useEffect(() => watch(id), [id]);
   return transcriptOf(id);
 }
 
-/** Draws again when anything of the transcript but a single row changed: the list, the tasks, what is being asked. */
+/** Renders again when anything but a single row changed: the list, the tasks, the activity. */
 export function useTranscriptVersion(transcript: Transcript): number {
   return useSyncExternalStore(
-    (listener) => transcript.onAny(listener),
+    (listener) => transcript.subscribe(listener),
     () => transcript.version,
   );
 }
 
-/** Something of a transcript that is compared by identity; `pick` must not make new objects. */
+/** A value of a transcript, compared by identity; `pick` must not create objects. */
 export function useOfTranscript<T>(transcript: Transcript, pick: (transcript: Transcript) => T): T {
   return useSyncExternalStore(
-    (listener) => transcript.onAny(listener),
+    (listener) => transcript.subscribe(listener),
     () => pick(transcript),
   );
 }
 
 export function useRow(transcript: Transcript, id: string): Row | undefined {
   return useSyncExternalStore(
-    (listener) => transcript.onRow(id, listener),
+    (listener) => transcript.subscribeRow(id, listener),
     () => transcript.row(id),
   );
 }

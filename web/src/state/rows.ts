@@ -1,24 +1,24 @@
-/** What a transcript is made of. A row is never changed: a newer one takes its place, so that only it is drawn again. */
+/** Row types of a transcript. Rows are immutable: a new object replaces the old one, so that only it renders again. */
 import type { Cut, InteractionOpened, RunDone, Task, ToolDone, Usage } from "@/api/types";
 import type { Missing } from "./cuts";
 
 interface Common {
-  /** Stable for ever: of the block, the call or the entry it shows. */
+  /** Stable: the id of the block, the call or the entry it shows. */
   id: string;
-  /** Where in the log it stands; 0 while it is only being said. */
+  /** Sequence number in the log; 0 while it is not stored. */
   seq: number;
-  /** The id of the log's entry: what forks and links name. */
+  /** The id of the log entry, as forks and links use it. */
   entry: string;
   at: number;
   turn: number;
-  /** A later rewind left this out of the talk. */
+  /** A later rewind removed this from the conversation. */
   superseded?: boolean;
-  /** The call of the sub-agent that said it. */
+  /** The call of the sub-agent it belongs to. */
   parentCall: string;
   agent: string;
 }
 
-export interface Picture {
+export interface RowImage {
   mediaType: string;
   data: string;
 }
@@ -26,7 +26,7 @@ export interface Picture {
 export interface UserRow extends Common {
   kind: "user";
   text: string;
-  pictures: Picture[];
+  images: RowImage[];
   origin: "human" | "harness" | "hook";
   why: string;
   clientId: string;
@@ -35,7 +35,7 @@ export interface UserRow extends Common {
 export interface TextRow extends Common {
   kind: "text";
   text: string;
-  /** Its end, where it came without its middle: then `text` is its beginning. */
+  /** The cut and the end of a cut text; `text` is then its beginning. */
   cut: Cut | null;
   streaming: boolean;
   partial: boolean;
@@ -63,17 +63,17 @@ export type ToolStatus =
 export interface ToolRow extends Common {
   kind: "tool";
   name: string;
-  /** What is or was really run, where people or hooks changed it. */
+  /** The input that runs or ran, after changes by people or hooks. */
   input: Record<string, unknown>;
-  /** The JSON of the input as far as it came, while the model writes it. */
+  /** The partial JSON of the input while the model writes it. */
   writing: string;
   status: ToolStatus;
-  /** The answer the model reads. */
+  /** The result as the model reads it. */
   output: string;
-  pictures: Picture[];
-  /** For people; the shape belongs to the tool. */
+  images: RowImage[];
+  /** Structured result for display; its shape depends on the tool. */
   display: unknown;
-  /** The end of what a running command printed. */
+  /** The end of a running command's output. */
   tail: string;
   /** Characters it has printed so far. */
   printed: number;
@@ -82,12 +82,12 @@ export interface ToolRow extends Common {
   decided: ToolDone["decided"];
   added: number;
   removed: number;
-  /** A person is or was asked about it. */
+  /** The approval request for it, if there is or was one. */
   interaction: InteractionState | null;
   malformed: string;
-  /** How it ended, by its result; also while its call has not come yet. */
+  /** How it ended, by its result; known even before its call arrives. */
   settled: ToolStatus | "";
-  /** What did not come of its texts. */
+  /** What was cut from its texts. */
   missing: { input: Missing; output: Missing; display: Missing };
 }
 
@@ -95,7 +95,7 @@ export interface InteractionState {
   id: string;
   opened: InteractionOpened;
   openedAt: number;
-  /** `opened` did not come whole: nobody decides on half of something. */
+  /** `opened` was cut: the full request has to be loaded before anybody decides. */
   cut: boolean;
   outcome: "" | "allowed" | "denied" | "cancelled";
   by: string;
@@ -133,7 +133,7 @@ export interface TurnRow extends Common {
   error: string;
   /** Without `waitedMs`. */
   durationMs: number;
-  /** For how long it waited for a person. */
+  /** Milliseconds spent waiting for a person. */
   waitedMs: number;
   steps: number;
   tools: number;
@@ -165,7 +165,7 @@ export type Row =
   | ArtifactRow
   | UnknownRow;
 
-/** One line of the list: a row, or a run of looking around folded to one. */
+/** One line of the list: a row, or a group of read-only calls. */
 export type Item = { id: string; rows: string[]; group: boolean };
 
 export interface Tasks {
@@ -173,11 +173,11 @@ export interface Tasks {
   at: number;
 }
 
-/** Tools that only look: runs of them are folded to "Explored 7 files". */
-const LOOKING = new Set(["Read", "Glob", "Grep", "LS"]);
+/** Read-only tools: consecutive calls are grouped as "Explored 7 files". */
+const READ_ONLY_TOOLS = new Set(["Read", "Glob", "Grep", "LS"]);
 
-export function isLooking(name: string): boolean {
-  return LOOKING.has(name);
+export function isReadOnlyTool(name: string): boolean {
+  return READ_ONLY_TOOLS.has(name);
 }
 
 export function isOver(status: ToolStatus): boolean {

@@ -30,12 +30,12 @@ function shown(fold: Fold): unknown {
 
 test("pages loaded backwards give what the whole gives by the same ids (S003-35), also where one cuts a call from its result", async () => {
   const whole = new Fold();
-  whole.take(ALL);
+  whole.apply(ALL);
   for (const size of [1, 3, 7, 100]) {
     serve(size);
     const transcript = new Transcript("t");
-    transcript.begin(ALL.slice(-size), "epoch");
-    while (transcript.hasOlder) await transcript.older();
+    transcript.load(ALL.slice(-size), "epoch");
+    while (transcript.hasOlder) await transcript.loadOlder();
     expect(shown(transcript.fold)).toEqual(shown(whole));
   }
 });
@@ -43,16 +43,16 @@ test("pages loaded backwards give what the whole gives by the same ids (S003-35)
 test("a page that cannot be loaded leaves what is there (FM-19)", async () => {
   serve(3, true);
   const transcript = new Transcript("t");
-  transcript.begin(ALL.slice(-3), "epoch");
+  transcript.load(ALL.slice(-3), "epoch");
   const before = transcript.fold;
-  await expect(transcript.older()).rejects.toThrow("Can't reach the server");
+  await expect(transcript.loadOlder()).rejects.toThrow("Can't reach the server");
   expect(transcript.fold).toBe(before);
   expect(transcript.hasOlder).toBe(true);
 });
 
 test("words that were sent are gone from those on their way when they are heard of", () => {
   const transcript = new Transcript("t");
-  transcript.begin(ALL.slice(0, 3), "epoch");
+  transcript.load(ALL.slice(0, 3), "epoch");
   transcript.sending = [{ clientId: "c1", text: "Hello" }];
   const event = {
     type: "prompted",
@@ -60,20 +60,20 @@ test("words that were sent are gone from those on their way when they are heard 
     blocks: [{ type: "text", text: "Hello" }],
     client_id: "c1",
   } as Entry["event"];
-  transcript.take([{ seq: 4, id: "e4", parent: "", at: 0, event, agent: "", parentCall: "" }]);
+  transcript.append([{ seq: 4, id: "e4", parent: "", at: 0, event, agent: "", parentCall: "" }]);
   expect(transcript.sending).toEqual([]);
 });
 
 test("only those who look at a row that changed are told", () => {
   const transcript = new Transcript("t");
-  transcript.begin(ALL, "epoch");
-  transcript.tell();
+  transcript.load(ALL, "epoch");
+  transcript.notify();
   const [first, second] = [...transcript.fold.rows.keys()];
   const told: string[] = [];
-  transcript.onRow(first as string, () => told.push("first"));
-  transcript.onRow(second as string, () => told.push("second"));
+  transcript.subscribeRow(first as string, () => told.push("first"));
+  transcript.subscribeRow(second as string, () => told.push("second"));
   transcript.fold.put({ ...transcript.fold.rows.get(second as string) } as never);
-  transcript.tell();
+  transcript.notify();
   expect(told).toEqual(["second"]);
 });
 
@@ -89,16 +89,16 @@ test("words that were heard while nobody looked are not shown a second time as b
     { clientId: "c1", text: "Hello" },
     { clientId: "c2", text: "Hello" },
   ];
-  transcript.begin([prompt(1, "c1")], "epoch");
+  transcript.load([prompt(1, "c1")], "epoch");
   expect(transcript.sending.map((each) => each.clientId)).toEqual(["c2"]);
 });
 
 test("an older page that comes after the log was begun anew is not put before it", async () => {
   serve(3);
   const transcript = new Transcript("t");
-  transcript.begin(ALL.slice(6, 9), "epoch");
-  const older = transcript.older();
-  transcript.begin(ALL.slice(2, 5), "another");
+  transcript.load(ALL.slice(6, 9), "epoch");
+  const older = transcript.loadOlder();
+  transcript.load(ALL.slice(2, 5), "another");
   await older;
   expect(transcript.entries.map((each) => each.seq)).toEqual(ALL.slice(2, 5).map((each) => each.seq));
 });
@@ -107,24 +107,24 @@ test("what a running command has printed stays when an older page is loaded (FM-
   serve(3);
   const done = ALL.findIndex((entry) => entry.event.type === "tool_done");
   const transcript = new Transcript("t");
-  transcript.begin(ALL.slice(done - 3, done), "epoch");
+  transcript.load(ALL.slice(done - 3, done), "epoch");
   const call = [...transcript.fold.unfinished][0] as string;
-  transcript.hear({ type: "tool.output", topic: "", data: { call_id: call, offset: 0, text: "one\n" } });
-  await transcript.older();
+  transcript.applyLive({ type: "tool.output", topic: "", data: { call_id: call, offset: 0, text: "one\n" } });
+  await transcript.loadOlder();
   expect(transcript.fold.tool(call)).toMatchObject({ tail: "one\n", printed: 4 });
-  transcript.hear({ type: "tool.output", topic: "", data: { call_id: call, offset: 4, text: "two\n" } });
+  transcript.applyLive({ type: "tool.output", topic: "", data: { call_id: call, offset: 4, text: "two\n" } });
   expect(transcript.fold.tool(call)?.tail).toBe("one\ntwo\n");
 });
 
 test("of a long session nobody looks at only the end is held, and the rest can be had again", async () => {
   serve(100);
   const transcript = new Transcript("t");
-  transcript.begin([...ALL], "epoch");
+  transcript.load([...ALL], "epoch");
   transcript.trim(5);
   expect(transcript.entries).toHaveLength(5);
   expect(transcript.fold.seq).toBe(ALL.at(-1)?.seq);
-  while (transcript.hasOlder) await transcript.older();
+  while (transcript.hasOlder) await transcript.loadOlder();
   const whole = new Fold();
-  whole.take(ALL);
+  whole.apply(ALL);
   expect(shown(transcript.fold)).toEqual(shown(whole));
 });

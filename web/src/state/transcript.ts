@@ -1,18 +1,18 @@
-/** One session's transcript as the page holds it: entries, their fold, how far back it reaches, and who looks on. */
-import { api, said } from "@/api/client";
+/** One session's transcript: its entries, their fold, paging, and its subscribers. */
+import { api, unwrap } from "@/api/client";
 import type { SessionView } from "@/api/types";
 import { type Entry, entriesOf, type LiveFrame, type Part } from "@/stream/frames";
-import { CUT } from "@/stream/socket";
+import { MAX_TEXT } from "@/stream/socket";
 import { Fold } from "./fold";
 import type { Row } from "./rows";
 
 export const PAGE = 300;
-/** Entries that are held of a session nobody looks at; what is before them is loaded when somebody goes there. */
-const MOST_HELD = 4000;
+/** Entries kept of a session without subscribers; older ones are loaded on demand. */
+const MAX_ENTRIES = 4000;
 
 type Listener = () => void;
 
-/** Words that were sent and not yet heard of. */
+/** A message that was sent and has not come back on the stream. */
 export interface Sending {
   clientId: string;
   text: string;
@@ -23,26 +23,26 @@ export class Transcript {
   fold = new Fold();
   entries: Entry[] = [];
   epoch = "";
-  /** Entries before the first one held are on the server. */
+  /** The server has entries before the first one here. */
   hasOlder = false;
   state: "empty" | "loading" | "ready" | "gone" = "empty";
   problem = "";
   sending: Sending[] = [];
-  /** Grows with every change of anything but a single row. */
+  /** Incremented with every change of anything but a single row. */
   version = 0;
 
-  readonly #rows = new Map<string, Set<Listener>>();
-  readonly #all = new Set<Listener>();
-  #older: Promise<void> | null = null;
+  readonly #rowListeners = new Map<string, Set<Listener>>();
+  readonly #listeners = new Set<Listener>();
+  #loadingOlder: Promise<void> | null = null;
 
   constructor(id: string) {
     this.id = id;
   }
 
-  /** Put in what was kept from an earlier visit, or what the server has. */
-  begin(entries: Entry[], epoch: string, parts: Part[] = []): void {
+  /** Loads cached entries, or those of the server. */
+  load(entries: Entry[], epoch: string, parts: Part[] = []): void {
     const fold = new Fold();
-    fold.take(entries);
+    fold.apply(entries);
     fold.synchronize(parts);
     this.fold = fold;
     this.entries = entries;
@@ -50,33 +50,33 @@ export class Transcript {
     this.hasOlder = (entries[0]?.seq ?? 1) > 1;
     this.state = "ready";
     this.problem = "";
-    this.#heard(entries);
-    this.#tellAll();
+    this.#confirmSent(entries);
+    this.#notifyAll();
   }
 
-  take(entries: Entry[]): void {
+  append(entries: Entry[]): void {
     for (const entry of entries) if (entry.seq > (this.entries.at(-1)?.seq ?? 0)) this.entries.push(entry);
-    this.fold.take(entries);
-    this.#heard(entries);
+    this.fold.apply(entries);
+    this.#confirmSent(entries);
   }
 
-  /** Looks through all entries: for the rare moment in which it is not known whether words arrived. */
-  hasHeard(clientId: string): boolean {
-    return this.entries.some((entry) => heard(entry, clientId));
+  /** Searches all entries: for the rare case that it is unknown whether a message arrived. */
+  hasReceived(clientId: string): boolean {
+    return this.entries.some((entry) => isEcho(entry, clientId));
   }
 
-  #heard(entries: Entry[]): void {
+  #confirmSent(entries: Entry[]): void {
     if (this.sending.length > 0)
-      this.sending = this.sending.filter((each) => !entries.some((entry) => heard(entry, each.clientId)));
+      this.sending = this.sending.filter((each) => !entries.some((entry) => isEcho(entry, each.clientId)));
   }
 
-  /** Returns false if a piece is missing and the topic must be followed again. */
-  hear(frame: LiveFrame): boolean {
+  /** Returns false if a piece is missing: the topic must be subscribed again. */
+  applyLive(frame: LiveFrame): boolean {
     if (frame.type === "model.requested") this.fold.activity = { model: frame.data.model, retry: "" };
     else if (frame.type === "model.retrying")
       this.fold.activity = { model: "", retry: retryText(frame.data) };
     else if (frame.type.startsWith("part.") || frame.type === "tool.output")
-      return this.fold.hear(frame.type, frame.data as Part);
+      return this.fold.applyPart(frame.type, frame.data as Part);
     return true;
   }
 
@@ -86,72 +86,72 @@ export class Transcript {
     this.state = "ready";
   }
 
-  /** Nobody looks: of a session that went on for days only the end stays in memory. */
-  trim(most = MOST_HELD): void {
+  /** Drops old entries of a session without subscribers. */
+  trim(most = MAX_ENTRIES): void {
     if (this.state === "ready" && this.entries.length > most)
-      this.begin(this.entries.slice(-most), this.epoch);
+      this.load(this.entries.slice(-most), this.epoch);
   }
 
-  /** Load the page before the first entry held. What is on the screen stays as it is, whatever happens (FM-19). */
-  older(most = PAGE): Promise<void> {
-    this.#older ??= this.#loadOlder(most).finally(() => {
-      this.#older = null;
+  /** Loads the page before the first entry. The screen stays as it is, whatever happens. */
+  loadOlder(most = PAGE): Promise<void> {
+    this.#loadingOlder ??= this.#loadPage(most).finally(() => {
+      this.#loadingOlder = null;
     });
-    return this.#older;
+    return this.#loadingOlder;
   }
 
-  async #loadOlder(most: number): Promise<void> {
+  async #loadPage(most: number): Promise<void> {
     const first = this.entries[0]?.seq ?? 0;
     if (!this.hasOlder || first <= 1) return;
     const { epoch } = this;
     const page = await pageBefore(this.id, first, most);
-    if (this.entries[0]?.seq !== first || this.epoch !== epoch) return; // begun anew meanwhile
+    if (this.entries[0]?.seq !== first || this.epoch !== epoch) return; // reloaded meanwhile
     const before = page.filter((entry) => entry.seq < first);
     this.entries = [...before, ...this.entries];
     const fold = new Fold();
-    fold.take(this.entries);
-    fold.goOnFrom(this.fold);
+    fold.apply(this.entries);
+    fold.carryLiveFrom(this.fold);
     this.fold = fold;
     this.hasOlder = before.length > 0 && (before[0]?.seq ?? 1) > 1;
-    this.#tellAll();
+    this.#notifyAll();
   }
 
   row(id: string): Row | undefined {
     return this.fold.rows.get(id);
   }
 
-  onRow(id: string, listener: Listener): () => void {
-    const listeners = this.#rows.get(id) ?? new Set();
-    this.#rows.set(id, listeners.add(listener));
+  subscribeRow(id: string, listener: Listener): () => void {
+    const listeners = this.#rowListeners.get(id) ?? new Set();
+    this.#rowListeners.set(id, listeners.add(listener));
     return () => {
       listeners.delete(listener);
-      if (listeners.size === 0) this.#rows.delete(id);
+      if (listeners.size === 0) this.#rowListeners.delete(id);
     };
   }
 
-  onAny(listener: Listener): () => void {
-    this.#all.add(listener);
-    return () => this.#all.delete(listener);
+  subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
-  /** Tell those who look on what changed since the last time; once per frame of the screen. */
-  tell(): void {
+  /** Notifies subscribers of what changed since the last call; once per frame. */
+  notify(): void {
     const { changed } = this.fold;
     if (changed.size > 0) {
       this.fold.changed = new Set();
-      for (const id of changed) for (const listener of this.#rows.get(id) ?? []) listener();
+      for (const id of changed) for (const listener of this.#rowListeners.get(id) ?? []) listener();
     }
     this.version += 1;
-    for (const listener of this.#all) listener();
+    for (const listener of this.#listeners) listener();
   }
 
-  #tellAll(): void {
-    for (const id of this.#rows.keys()) this.fold.changed.add(id);
-    this.tell();
+  #notifyAll(): void {
+    for (const id of this.#rowListeners.keys()) this.fold.changed.add(id);
+    this.notify();
   }
 }
 
-function heard(entry: Entry, clientId: string): boolean {
+function isEcho(entry: Entry, clientId: string): boolean {
   const event = entry.event;
   return (event.type === "prompted" || event.type === "input_queued") && event.client_id === clientId;
 }
@@ -160,20 +160,20 @@ function retryText(data: { attempt: number; attempts: number; delay: number; err
   return `Attempt ${data.attempt} of ${data.attempts} failed (${data.error}). Next in ${Math.ceil(data.delay)} s.`;
 }
 
-export async function pageBefore(id: string, before: number, limit = PAGE, cut = CUT): Promise<Entry[]> {
+export async function pageBefore(id: string, before: number, limit = PAGE, cut = MAX_TEXT): Promise<Entry[]> {
   const query = { before, limit, cut };
-  const page = await said(api.GET("/sessions/{id}/events", { params: { path: { id }, query } }));
+  const page = await unwrap(api.GET("/sessions/{id}/events", { params: { path: { id }, query } }));
   return entriesOf(page);
 }
 
-export interface Loaded {
+export interface SessionSnapshot {
   session: SessionView;
   entries: Entry[];
   parts: Part[];
 }
 
-export async function loadSnapshot(id: string): Promise<Loaded> {
-  const query = { limit: PAGE, cut: CUT };
-  const found = await said(api.GET("/sessions/{id}/snapshot", { params: { path: { id }, query } }));
+export async function loadSnapshot(id: string): Promise<SessionSnapshot> {
+  const query = { limit: PAGE, cut: MAX_TEXT };
+  const found = await unwrap(api.GET("/sessions/{id}/snapshot", { params: { path: { id }, query } }));
   return { session: found.session, entries: entriesOf(found), parts: found.parts as Part[] };
 }

@@ -1,4 +1,4 @@
-/** How a person likes the page: remembered in this browser, and nothing the server has to know. */
+/** Preferences of the page, stored in this browser. */
 import { create } from "zustand";
 import { persist } from "zustand/middleware";
 
@@ -14,14 +14,14 @@ interface Ui {
   sidebarWidth: number;
   panelWidth: number;
   grouping: "state" | "project";
-  /** The right panel lies over the transcript, wide enough to read a diff side by side. */
+  /** The right panel overlays the transcript, wide enough for a side-by-side diff. */
   panelWide: boolean;
   hideTools: boolean;
   hideThinking: boolean;
   diffSplit: boolean;
-  /** Whose changes are shown: the session's, those of its last turn, or all in its directory. */
+  /** Which changes are shown: the session's, its last turn's, or all in the directory. */
   diffScope: "session" | "turn" | "all";
-  /** Desktop notifications while the page is not seen; `notifyDone`: also of what is done. */
+  /** Desktop notifications while the tab is hidden; `notifyDone`: for finished work, too. */
   notify: boolean;
   notifyDone: boolean;
   welcomed: boolean;
@@ -52,7 +52,7 @@ export const useUi = create<Ui>()(
   ),
 );
 
-/** What is open, by row: survives switching between sessions, not a reload. */
+/** Expanded rows: kept while switching between sessions, not over a reload. */
 interface Folds {
   open: Record<string, boolean>;
   toggle(id: string, open: boolean): void;

@@ -1,4 +1,4 @@
-/** What comes over the socket: stored entries with a `seq`, and what is only said once. */
+/** WebSocket frames: stored entries with a `seq`, and live frames without. */
 import type {
   Cut,
   DurableEvent,
@@ -9,7 +9,7 @@ import type {
   TaskRow,
 } from "@/api/types";
 
-/** A stored entry, from the socket or from a page of the log: the same either way. */
+/** A stored entry, the same from the socket and from a page of the log. */
 export interface Entry {
   seq: number;
   id: string;
@@ -19,11 +19,11 @@ export interface Entry {
   event: DurableEvent;
   agent: string;
   parentCall: string;
-  /** The texts of `event` that came without their middle. */
+  /** The texts of `event` that were cut. */
   cuts?: Cut[];
 }
 
-/** Where words that are being said stand: whole as far as they were sent. */
+/** A streamed part of a message, complete up to `offset` + `text`. */
 export interface Part {
   message_id?: string;
   index?: number;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { MOST_SETTLED, useApp } from "@/state/app";
+import { MAX_SETTLED, useApp } from "@/state/app";
 import { Transcript } from "@/state/transcript";
 import type { LiveFrame } from "./frames";
 import { Pump } from "./pump";
@@ -13,11 +13,11 @@ afterEach(() => {
 function pumped(transcript?: Transcript) {
   const heard: LiveFrame[] = [];
   const pump = new Pump({
-    crossed: () => undefined,
+    onThreshold: () => undefined,
     transcript: () => transcript,
-    astray: () => undefined,
-    synchronized: () => undefined,
-    other: (frame) => heard.push(frame),
+    onGap: () => undefined,
+    onSynchronized: () => undefined,
+    onFrame: (frame) => heard.push(frame),
   });
   return { pump, heard };
 }
@@ -28,10 +28,10 @@ test("what came just before the page was hidden is not held back until it is see
   vi.stubGlobal("requestAnimationFrame", () => 1); // a hidden page draws nothing
   vi.stubGlobal("cancelAnimationFrame", () => undefined);
   const { pump, heard } = pumped();
-  pump.take([pong]);
+  pump.push([pong]);
   vi.advanceTimersByTime(1000);
   expect(heard).toHaveLength(1);
-  pump.take([pong]);
+  pump.push([pong]);
   vi.advanceTimersByTime(1000);
   expect(heard).toHaveLength(2);
 });
@@ -44,7 +44,7 @@ test("what is drawn in time is brought once", () => {
   });
   vi.stubGlobal("cancelAnimationFrame", () => undefined);
   const { pump, heard } = pumped();
-  pump.take([pong]);
+  pump.push([pong]);
   draw();
   expect(heard).toHaveLength(1);
   expect(vi.getTimerCount()).toBe(0);
@@ -56,12 +56,12 @@ test("the first words of an answer are shown with the next frame of the screen (
   vi.stubGlobal("cancelAnimationFrame", () => undefined);
   const transcript = new Transcript("s");
   const shown: string[] = [];
-  transcript.onAny(() => {
+  transcript.subscribe(() => {
     for (const row of transcript.fold.rows.values()) if (row.kind === "text") shown.push(row.text);
   });
   const { pump } = pumped(transcript);
   const part = { message_id: "m", index: 0, kind: "text" as const };
-  pump.take([
+  pump.push([
     { type: "part.began", topic: "session:s", data: part },
     { type: "part.delta", topic: "session:s", data: { ...part, offset: 0, text: "Good mor" } },
   ]);
@@ -74,13 +74,13 @@ test("of what was settled only the newest is remembered, however long the page i
   vi.stubGlobal("requestAnimationFrame", () => 1);
   vi.stubGlobal("cancelAnimationFrame", () => undefined);
   const { pump } = pumped();
-  const ids = Array.from({ length: MOST_SETTLED + 50 }, (_, index) => `i${index}`);
+  const ids = Array.from({ length: MAX_SETTLED + 50 }, (_, index) => `i${index}`);
   const resolved = (id: string): LiveFrame => ({
     type: "interaction.resolved",
     topic: "app",
     data: { session_id: "s", id, outcome: "allowed", by: "me" },
   });
-  pump.take(ids.map(resolved));
+  pump.push(ids.map(resolved));
   vi.advanceTimersByTime(60_000);
-  expect(Object.keys(useApp.getState().settled)).toEqual(ids.slice(-MOST_SETTLED));
+  expect(Object.keys(useApp.getState().settled)).toEqual(ids.slice(-MAX_SETTLED));
 });

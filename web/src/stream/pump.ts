@@ -1,46 +1,45 @@
-/** Brings frames to where they belong, at most once per frame of the screen and never for long at a time. */
-
+/** Dispatches frames to transcripts and the app state, once per animation frame and within a time budget. */
 import type { SessionView, StreamFrame } from "@/api/types";
 import type { AppState } from "@/state/app";
 import { putSettled, useApp } from "@/state/app";
 import type { Transcript } from "@/state/transcript";
 import { type Entry, entryOfFrame, type Frame, isStored, type LiveFrame, type Synchronized } from "./frames";
 
-/** Milliseconds of work in one go: what is left waits for the next frame of the screen. */
+/** Milliseconds of work per animation frame; the rest waits for the next one. */
 const BUDGET = 10;
 const HIDDEN_MS = 200;
 
-export interface Listening {
+export interface PumpListener {
   transcript(id: string): Transcript | undefined;
-  /** A piece is missing, or the cursor means nothing any more. */
-  astray(id: string, reset: boolean): void;
-  /** Everything of a topic has come. */
-  synchronized(id: string): void;
-  /** With this entry the context has grown as full as its `threshold` says. */
-  crossed(frame: StreamFrame): void;
-  /** Something that is no part of a transcript. */
-  other(frame: LiveFrame): void;
+  /** A piece is missing (`reset` false), or the server dropped the cursor (`reset` true). */
+  onGap(id: string, reset: boolean): void;
+  /** Everything stored of a topic has arrived. */
+  onSynchronized(id: string): void;
+  /** With this entry the context passed `frame.threshold`. */
+  onThreshold(frame: StreamFrame): void;
+  /** A frame that does not belong to a transcript. */
+  onFrame(frame: LiveFrame): void;
 }
 
 export class Pump {
   readonly #queue: Frame[] = [];
-  readonly #to: Listening;
-  #place = 0;
-  #due = false;
+  readonly #listener: PumpListener;
+  #position = 0;
+  #scheduled = false;
 
-  constructor(to: Listening) {
-    this.#to = to;
+  constructor(listener: PumpListener) {
+    this.#listener = listener;
   }
 
-  take = (frames: Frame[]): void => {
+  push = (frames: Frame[]): void => {
     for (const frame of frames) this.#queue.push(frame);
     this.#schedule();
   };
 
-  /** With the next frame of the screen; a page that is hidden, or is about to be, has none: then by the clock. */
+  /** On the next animation frame, or by a timer: hidden pages get none. */
   #schedule(): void {
-    if (this.#due) return;
-    this.#due = true;
+    if (this.#scheduled) return;
+    this.#scheduled = true;
     let frame = 0;
     const timer = setTimeout(() => {
       cancelAnimationFrame(frame);
@@ -53,39 +52,39 @@ export class Pump {
   }
 
   #run(): void {
-    this.#due = false;
+    this.#scheduled = false;
     const end = performance.now() + BUDGET;
     const touched = new Set<Transcript>();
     const sessions: Record<string, SessionView | null> = {};
     let count = 0;
-    while (this.#place < this.#queue.length) {
-      const frame = this.#queue[this.#place++] as Frame;
+    while (this.#position < this.#queue.length) {
+      const frame = this.#queue[this.#position++] as Frame;
       if (isStored(frame)) {
-        this.#stored(frame.session_id, entryOfFrame(frame), touched);
-        if (frame.threshold) this.#to.crossed(frame);
-      } else this.#live(frame, touched, sessions);
+        this.#applyStored(frame.session_id, entryOfFrame(frame), touched);
+        if (frame.threshold) this.#listener.onThreshold(frame);
+      } else this.#applyLive(frame, touched, sessions);
       count += 1;
       if (count % 32 === 0 && performance.now() > end) break;
     }
-    if (this.#place === this.#queue.length) {
+    if (this.#position === this.#queue.length) {
       this.#queue.length = 0;
-      this.#place = 0;
+      this.#position = 0;
     } else this.#schedule();
     if (Object.keys(sessions).length > 0) changeSessions(sessions);
-    for (const transcript of touched) transcript.tell();
+    for (const transcript of touched) transcript.notify();
   }
 
-  #stored(id: string, entry: Entry, touched: Set<Transcript>): void {
-    const transcript = this.#to.transcript(id);
+  #applyStored(id: string, entry: Entry, touched: Set<Transcript>): void {
+    const transcript = this.#listener.transcript(id);
     if (!transcript) return;
-    transcript.take([entry]);
+    transcript.append([entry]);
     touched.add(transcript);
   }
 
-  #live(frame: LiveFrame, touched: Set<Transcript>, sessions: Record<string, SessionView | null>): void {
+  #applyLive(frame: LiveFrame, touched: Set<Transcript>, sessions: Record<string, SessionView | null>): void {
     const topic = "topic" in frame ? (frame.topic ?? "") : "";
     const id = topic.startsWith("session:") ? topic.slice(8) : "";
-    const transcript = id ? this.#to.transcript(id) : undefined;
+    const transcript = id ? this.#listener.transcript(id) : undefined;
     switch (frame.type) {
       case "stream.synchronized":
         if (topic === "app") synchronizeApp(frame.data);
@@ -93,19 +92,19 @@ export class Pump {
         if (transcript) {
           transcript.synchronize(frame.data.parts ?? [], frame.data.epoch ?? "");
           touched.add(transcript);
-          this.#to.synchronized(id);
+          this.#listener.onSynchronized(id);
         }
-        this.#to.other(frame);
+        this.#listener.onFrame(frame);
         return;
       case "stream.reset":
-        if (id) this.#to.astray(id, true);
+        if (id) this.#listener.onGap(id, true);
         return;
       case "session.changed":
         sessions[frame.data.session.id] = frame.data.session;
         return;
       case "session.deleted":
         sessions[frame.data.id] = null;
-        this.#to.other(frame);
+        this.#listener.onFrame(frame);
         return;
       case "sessions.loading":
         useApp.setState({ loading: frame.data.left });
@@ -113,7 +112,7 @@ export class Pump {
       case "interaction.resolved": {
         const { id: settled, outcome, by } = frame.data;
         putSettled(settled, { outcome, by });
-        this.#to.other(frame);
+        this.#listener.onFrame(frame);
         return;
       }
       case "part.began":
@@ -123,17 +122,17 @@ export class Pump {
       case "model.requested":
       case "model.retrying":
         if (transcript) {
-          if (!transcript.hear(frame)) this.#to.astray(id, false);
+          if (!transcript.applyLive(frame)) this.#listener.onGap(id, false);
           touched.add(transcript);
         }
         return;
       default:
-        this.#to.other(frame);
+        this.#listener.onFrame(frame);
     }
   }
 }
 
-/** The list as it is now; sessions the page knows beside it (archived, or too old to be listed) stay. */
+/** Replaces the list; known sessions that are archived or too old to be listed stay. */
 function synchronizeApp(data: Synchronized): void {
   const listed = data.sessions ?? [];
   const total = data.total ?? listed.length;

@@ -1,30 +1,30 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Frame } from "./frames";
-import { Socket, type World } from "./socket";
+import { Socket, type SocketEnvironment } from "./socket";
 
 /** A browser of few parts: time passes when the test says so. */
-class Play implements World {
+class Play implements SocketEnvironment {
   time = 0;
   sockets: FakeSocket[] = [];
   isAdmitted = true;
   #timers: { id: number; at: number; act: () => void }[] = [];
   #next = 1;
 
-  open = (): WebSocket => {
+  connect = (): WebSocket => {
     const made = new FakeSocket();
     this.sockets.push(made);
     return made as unknown as WebSocket;
   };
   now = () => this.time;
-  later = (act: () => void, milliseconds: number) => {
+  setTimer = (act: () => void, milliseconds: number) => {
     this.#timers.push({ id: this.#next, at: this.time + milliseconds, act });
     return this.#next++;
   };
-  cancel = (timer: number) => {
+  clearTimer = (timer: number) => {
     this.#timers = this.#timers.filter((each) => each.id !== timer);
   };
   random = () => 0.5;
-  admitted = async () => this.isAdmitted;
+  isAuthorized = async () => this.isAdmitted;
 
   pass(seconds: number): void {
     const end = this.time + seconds * 1000;
@@ -32,7 +32,7 @@ class Play implements World {
       const next = this.#timers.filter((each) => each.at <= end).sort((a, b) => a.at - b.at)[0];
       if (!next) break;
       this.time = next.at;
-      this.cancel(next.id);
+      this.clearTimer(next.id);
       next.act();
     }
     this.time = end;
@@ -86,7 +86,7 @@ beforeEach(() => {
 
 describe("the socket of a tab", () => {
   test("follows what it is told once it is open, and asks for short texts", () => {
-    socket.follow("app", () => ({}));
+    socket.subscribe("app", () => ({}));
     socket.connect();
     world.last.opens();
     expect(world.last.sent).toEqual([
@@ -98,7 +98,7 @@ describe("the socket of a tab", () => {
 
   test("comes back from where its owner stands then, not from where it began (FM-5)", () => {
     let seq = 3;
-    socket.follow("session:a", () => ({ after: seq, epoch: "e" }));
+    socket.subscribe("session:a", () => ({ after: seq, epoch: "e" }));
     socket.connect();
     world.last.opens();
     seq = 1003;

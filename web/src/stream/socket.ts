@@ -1,28 +1,27 @@
 /**
- * The one WebSocket of a tab: it connects, notices silence, comes back with growing patience, and follows again what
- * was followed, each topic from where its owner says it stands (FM-4, FM-5, FM-17, FM-18; S004-42).
+ * The tab's WebSocket: connects, detects silence, reconnects with backoff, and subscribes each topic again from its
+ * current cursor.
  */
-
-import { setServerClock } from "@/words/now";
+import { setServerClock } from "@/format/serverClock";
 import type { Frame, Timing } from "./frames";
 
 export type Connection = "connecting" | "live" | "waiting" | "offline" | "refused";
 
-/** Where a topic is to be followed from, asked anew at each connection: never the place it stood when the page opened. */
-export type Place = () => { after?: number | string; epoch?: string };
+/** Where to subscribe a topic from; evaluated at each connection. */
+export type Cursor = () => { after?: number | string; epoch?: string };
 
-/** The parts of the browser that a test plays itself. */
-export interface World {
-  open(url: string): WebSocket;
+/** The browser APIs it uses, replaced in tests. */
+export interface SocketEnvironment {
+  connect(url: string): WebSocket;
   now(): number;
-  later(act: () => void, milliseconds: number): number;
-  cancel(timer: number): void;
+  setTimer(act: () => void, milliseconds: number): number;
+  clearTimer(timer: number): void;
   random(): number;
-  /** Whether the cookie is still good; asked when a connection is refused. */
-  admitted(): Promise<boolean>;
+  /** Whether the cookie is still valid; checked when a connection is refused. */
+  isAuthorized(): Promise<boolean>;
 }
 
-const FIRST: Timing = {
+const DEFAULT_TIMING: Timing = {
   server_id: "",
   heartbeat: 15,
   silence: 37.5,
@@ -32,172 +31,177 @@ const FIRST: Timing = {
   retry_jitter: 0.3,
   retry_calm: 30,
 };
-/** Seconds in which a server answers if it is there at all, once the device says it has no network. */
-const PROBE = 3;
-/** Characters of a text that a page wants at most; the rest is loaded when somebody looks at it. */
-export const CUT = 16_384;
+/** Seconds to wait for an answer once the device reports that it is offline. */
+const PROBE_SECONDS = 3;
+/** Texts longer than this are cut by the server; the rest is loaded on demand. */
+export const MAX_TEXT = 16_384;
 
 export class Socket {
   state: Connection = "connecting";
-  timing: Timing = FIRST;
-  /** When the next try is due, in the world's time; 0 while there is none. */
+  timing: Timing = DEFAULT_TIMING;
+  /** When the next attempt is due, by `environment.now()`; 0 if none is scheduled. */
   nextTry = 0;
 
   readonly #url: string;
-  readonly #world: World;
-  readonly #take: (frames: Frame[]) => void;
-  readonly #changed: () => void;
-  readonly #topics = new Map<string, Place>();
+  readonly #environment: SocketEnvironment;
+  readonly #onFrames: (frames: Frame[]) => void;
+  readonly #onChange: () => void;
+  readonly #topics = new Map<string, Cursor>();
   #socket: WebSocket | null = null;
   #tries = 0;
-  #timer = 0;
-  #watch = 0;
-  #since = 0;
-  #ended = false;
-  #away = false;
+  #retryTimer = 0;
+  #watchdog = 0;
+  #connectedAt = 0;
+  #closed = false;
+  #deviceOffline = false;
 
-  constructor(url: string, world: World, take: (frames: Frame[]) => void, changed: () => void) {
+  constructor(
+    url: string,
+    environment: SocketEnvironment,
+    onFrames: (frames: Frame[]) => void,
+    onChange: () => void,
+  ) {
     this.#url = url;
-    this.#world = world;
-    this.#take = take;
-    this.#changed = changed;
+    this.#environment = environment;
+    this.#onFrames = onFrames;
+    this.#onChange = onChange;
   }
 
-  follow(topic: string, place: Place): void {
-    this.#topics.set(topic, place);
-    this.#subscribe(topic, place);
+  subscribe(topic: string, cursor: Cursor): void {
+    this.#topics.set(topic, cursor);
+    this.#sendSubscribe(topic, cursor);
   }
 
-  /** Follow again from where its owner now says it stands. */
-  again(topic: string): void {
-    const place = this.#topics.get(topic);
-    if (place) this.#subscribe(topic, place);
+  /** Subscribes again from the topic's current cursor. */
+  resubscribe(topic: string): void {
+    const cursor = this.#topics.get(topic);
+    if (cursor) this.#sendSubscribe(topic, cursor);
   }
 
-  leave(topic: string): void {
-    if (this.#topics.delete(topic)) this.#say({ type: "unsubscribe", topic });
+  unsubscribe(topic: string): void {
+    if (this.#topics.delete(topic)) this.#send({ type: "unsubscribe", topic });
   }
 
   connect(): void {
-    if (this.#ended || this.#socket) return;
-    this.#world.cancel(this.#timer);
+    if (this.#closed || this.#socket) return;
+    this.#environment.clearTimer(this.#retryTimer);
     this.nextTry = 0;
-    this.#become("connecting");
-    const socket = this.#world.open(this.#url);
+    this.#setState("connecting");
+    const socket = this.#environment.connect(this.#url);
     this.#socket = socket;
-    this.#since = this.#world.now();
-    this.#expect(this.timing.connect, socket);
-    socket.onopen = () => this.#opened(socket);
-    socket.onmessage = (message) => this.#heard(socket, message.data);
-    socket.onclose = (event) => this.#lost(socket, event.code);
+    this.#connectedAt = this.#environment.now();
+    this.#startWatchdog(this.timing.connect, socket);
+    socket.onopen = () => this.#onOpen(socket);
+    socket.onmessage = (message) => this.#onMessage(socket, message.data);
+    socket.onclose = (event) => this.#onClose(socket, event.code);
     socket.onerror = () => undefined; // a close always follows
   }
 
-  /** Something happened after which trying at once makes sense: the page is seen again, the network is back. */
+  /** Connects at once, or checks the connection: the page is visible again, or the network is back. */
   wake(): void {
-    if (this.#ended) return;
+    if (this.#closed) return;
     if (this.#socket === null) {
       this.#tries = 0;
       this.connect();
     } else if (this.state === "live") {
-      this.#say({ type: "ping", id: "wake" });
-      this.#expect(this.timing.connect, this.#socket); // a connection that slept through does not answer
+      this.#send({ type: "ping", id: "wake" });
+      this.#startWatchdog(this.timing.connect, this.#socket); // a connection that died during sleep does not answer
     }
   }
 
-  /** The device says it has no network. A server on this very machine is there all the same: it is asked. */
+  /** The device reports no network. A local server may still be reachable: probe it. */
   offline(): void {
-    this.#away = true;
-    if (this.#socket === null) this.#become("offline");
+    this.#deviceOffline = true;
+    if (this.#socket === null) this.#setState("offline");
     else if (this.state === "live") {
-      this.#say({ type: "ping", id: "offline" });
-      this.#expect(PROBE, this.#socket);
+      this.#send({ type: "ping", id: "offline" });
+      this.#startWatchdog(PROBE_SECONDS, this.#socket);
     }
   }
 
   online(): void {
-    this.#away = false;
+    this.#deviceOffline = false;
     this.wake();
   }
 
   close(): void {
-    this.#ended = true;
-    this.#world.cancel(this.#timer);
-    this.#world.cancel(this.#watch);
+    this.#closed = true;
+    this.#environment.clearTimer(this.#retryTimer);
+    this.#environment.clearTimer(this.#watchdog);
     this.#socket?.close();
     this.#socket = null;
   }
 
-  #opened(socket: WebSocket): void {
+  #onOpen(socket: WebSocket): void {
     if (socket !== this.#socket) return;
-    this.#since = this.#world.now();
-    this.#say({ type: "hello", protocol: 1, cut: CUT });
-    for (const [topic, place] of this.#topics) this.#subscribe(topic, place);
-    this.#expect(this.timing.silence, socket);
-    this.#away = false;
-    this.#become("live");
+    this.#connectedAt = this.#environment.now();
+    this.#send({ type: "hello", protocol: 1, cut: MAX_TEXT });
+    for (const [topic, cursor] of this.#topics) this.#sendSubscribe(topic, cursor);
+    this.#startWatchdog(this.timing.silence, socket);
+    this.#deviceOffline = false;
+    this.#setState("live");
   }
 
-  #heard(socket: WebSocket, data: unknown): void {
+  #onMessage(socket: WebSocket, data: unknown): void {
     if (socket !== this.#socket) return;
     const frames = framesIn(data);
     for (const frame of frames) {
       if (frame.type !== "server.hello") continue;
       const { now, ...timing } = frame.data;
-      this.timing = { ...FIRST, ...timing };
+      this.timing = { ...DEFAULT_TIMING, ...timing };
       if (now) setServerClock(now);
     }
-    this.#expect(this.timing.silence, socket);
-    if (frames.length > 0) this.#take(frames);
+    this.#startWatchdog(this.timing.silence, socket);
+    if (frames.length > 0) this.#onFrames(frames);
   }
 
-  #lost(socket: WebSocket, code: number): void {
+  #onClose(socket: WebSocket, code: number): void {
     if (socket !== this.#socket) return;
     this.#socket = null;
-    this.#world.cancel(this.#watch);
-    if (this.#ended) return;
+    this.#environment.clearTimer(this.#watchdog);
+    if (this.#closed) return;
     if (code === 4001) {
-      this.#become("refused");
+      this.#setState("refused");
       return;
     }
-    const lived = this.#world.now() - this.#since;
+    const lived = this.#environment.now() - this.#connectedAt;
     if (this.state === "live" && lived >= this.timing.retry_calm * 1000) this.#tries = 0;
-    if (this.state === "connecting") void this.#askWhy();
-    this.#wait();
+    if (this.state === "connecting") void this.#checkAuthorization();
+    this.#scheduleRetry();
   }
 
-  /** A refused connection tells a page nothing: whether one has to sign in again is asked by the ordinary way. */
-  async #askWhy(): Promise<void> {
-    const admitted = await this.#world.admitted().catch(() => true);
-    if (!admitted && this.#socket === null && !this.#ended) {
-      this.#world.cancel(this.#timer);
-      this.#become("refused");
+  /** A refused WebSocket gives no reason: check over HTTP whether a sign-in is needed. */
+  async #checkAuthorization(): Promise<void> {
+    const admitted = await this.#environment.isAuthorized().catch(() => true);
+    if (!admitted && this.#socket === null && !this.#closed) {
+      this.#environment.clearTimer(this.#retryTimer);
+      this.#setState("refused");
     }
   }
 
-  #wait(): void {
+  #scheduleRetry(): void {
     const { retry_first, retry_most, retry_jitter } = this.timing;
     const seconds = Math.min(retry_first * 2 ** this.#tries, retry_most);
-    const jitter = 1 + retry_jitter * (2 * this.#world.random() - 1);
+    const jitter = 1 + retry_jitter * (2 * this.#environment.random() - 1);
     this.#tries += 1;
-    this.nextTry = this.#world.now() + seconds * jitter * 1000;
-    this.#timer = this.#world.later(() => this.connect(), seconds * jitter * 1000);
-    this.#become(this.#away ? "offline" : "waiting");
+    this.nextTry = this.#environment.now() + seconds * jitter * 1000;
+    this.#retryTimer = this.#environment.setTimer(() => this.connect(), seconds * jitter * 1000);
+    this.#setState(this.#deviceOffline ? "offline" : "waiting");
   }
 
-  /** Silence for longer than this is the end of the connection, whatever the browser believes. */
-  #expect(seconds: number, socket: WebSocket): void {
-    this.#world.cancel(this.#watch);
-    this.#watch = this.#world.later(() => {
+  /** Watchdog: silence for longer than this closes the connection. */
+  #startWatchdog(seconds: number, socket: WebSocket): void {
+    this.#environment.clearTimer(this.#watchdog);
+    this.#watchdog = this.#environment.setTimer(() => {
       if (socket !== this.#socket) return;
       socket.close();
-      this.#lost(socket, 1006); // a half-open connection may never say that it is closed
+      this.#onClose(socket, 1006); // a half-open connection may never fire onclose
     }, seconds * 1000);
   }
 
-  #subscribe(topic: string, place: Place): void {
-    const { after, epoch } = place();
-    this.#say({
+  #sendSubscribe(topic: string, cursor: Cursor): void {
+    const { after, epoch } = cursor();
+    this.#send({
       type: "subscribe",
       topic,
       ...(after === undefined ? {} : { after }),
@@ -205,13 +209,13 @@ export class Socket {
     });
   }
 
-  #say(frame: object): void {
+  #send(frame: object): void {
     if (this.#socket?.readyState === 1) this.#socket.send(JSON.stringify(frame));
   }
 
-  #become(state: Connection): void {
+  #setState(state: Connection): void {
     this.state = state;
-    this.#changed();
+    this.#onChange();
   }
 }
 

@@ -1,18 +1,18 @@
-/** Terminal text with its colours, as nodes. Links in it are not links: a command may print what it likes (FM-52). */
+/** Terminal text with colours, as React nodes. It contains no links: command output is not trusted. */
 import "./text.css";
 import Anser, { type AnserJsonEntry } from "anser";
 import { type CSSProperties, memo } from "react";
-import { clean } from "./terminal";
+import { stripEscapes } from "./terminal";
 
 export const Ansi = memo(function Ansi({ text }: { text: string }) {
-  const shown = clean(text);
+  const shown = stripEscapes(text);
   if (!shown.includes("\u001b")) return <>{shown}</>;
-  let place = 0;
+  let offset = 0;
   return (
     <>
       {Anser.ansiToJson(shown, { json: true, remove_empty: true, use_classes: true }).map((piece) => {
-        const key = place;
-        place += piece.content.length;
+        const key = offset;
+        offset += piece.content.length;
         const style = styleOf(piece);
         return style ? (
           <span key={key} style={style}>
@@ -49,7 +49,7 @@ function styleOf(piece: AnserJsonEntry): CSSProperties | null {
   };
 }
 
-/** The sixteen have colours of ours; all others are drawn towards the ink, so that they can be read in both themes. */
+/** The 16 standard colours are theme tokens; others are mixed with the text colour, to be readable in both themes. */
 function colour(name: string | null, exact: string | null): string | undefined {
   if (!name) return undefined;
   if (name === "ansi-truecolor")

@@ -1,8 +1,8 @@
-/** Blocks of Markdown. All headings have one level: where they stand in the page, not in the text, is what counts. */
+/** Markdown blocks. All headings have the same level: the page has its own outline. */
 import type { Token, Tokens } from "marked";
 import type { ReactNode } from "react";
 import { CodeBlock } from "./Code";
-import { decoded } from "./entities";
+import { decodeEntities } from "./entities";
 import { Inline } from "./Inline";
 
 const HEADINGS: Record<number, string> = {
@@ -48,7 +48,7 @@ export function BlockView({ token, open = false }: { token: Token; open?: boolea
     case "hr":
       return <hr className="my-3 border-0 border-t border-line" />;
     case "text":
-      return token.tokens ? <Inline tokens={token.tokens} /> : decoded(token.text as string);
+      return token.tokens ? <Inline tokens={token.tokens} /> : decodeEntities(token.text as string);
     case "space":
     case "def":
     case "checkbox":
@@ -98,7 +98,7 @@ function List({ token }: { token: Tokens.List }) {
 
 function Table({ token }: { token: Tokens.Table }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
     <figure tabIndex={0} className="my-2 overflow-x-auto">
       <table className="tabular border-collapse text-chrome">
         <thead>

@@ -1,22 +1,22 @@
-/** Code as it stands, with colours when they are known. Long code is drawn in pieces, so that none takes long. */
+/** Code with syntax highlighting. Long code renders in pieces. */
 import "./text.css";
 import { memo, useMemo } from "react";
 import { IconButton } from "@/ui/Button";
 import { copy } from "@/ui/copy";
 import { Icon } from "@/ui/Icon";
 import { type Token, useTokens } from "./highlight";
-import { useSeen } from "./seen";
+import { useInView } from "./useInView";
 
-/** Lines in one piece: a piece that did not change costs nothing while the last one grows. */
+/** Lines per piece: unchanged pieces do not render again while the last one grows. */
 const PIECE = 40;
 
-/** The words only, for inside a `pre` of one's own. */
+/** The text only, for use inside a `pre`. */
 export function Code({ text, language }: { text: string; language: string }) {
   const tokens = useTokens(text, language);
   return <Pieces text={text} tokens={tokens} />;
 }
 
-/** A fence of Markdown: with its language and a way to copy it. While it is open nothing is coloured (FM-22). */
+/** A Markdown code block with its language and a copy button. Not highlighted while it is incomplete. */
 export const CodeBlock = memo(function CodeBlock({
   text,
   language,
@@ -29,7 +29,7 @@ export const CodeBlock = memo(function CodeBlock({
   return (
     <figure className="group/code relative my-2 rounded-box bg-surface-1">
       <pre
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
         tabIndex={0}
         className="m-0 overflow-x-auto px-3 py-2.5 font-mono text-code"
       >
@@ -37,7 +37,7 @@ export const CodeBlock = memo(function CodeBlock({
       </pre>
       <figcaption className="absolute top-1 right-1 flex items-center gap-1 opacity-0 group-focus-within/code:opacity-100 group-hover/code:opacity-100 pointer-coarse:opacity-100">
         <span className="rounded bg-surface-1 px-1 text-small text-ink-3">{language}</span>
-        <IconButton label="Copy the code" className="bg-surface-2" onClick={() => void copy(text)}>
+        <IconButton label="Copy code" className="bg-surface-2" onClick={() => void copy(text)}>
           <Icon name="copy" />
         </IconButton>
       </figcaption>
@@ -72,7 +72,7 @@ function cut(text: string): string[] {
   return pieces;
 }
 
-/** Coloured when it comes near to what is seen. */
+/** Highlighted when it comes near the viewport. */
 const LongPiece = memo(function LongPiece({
   text,
   lines,
@@ -82,9 +82,9 @@ const LongPiece = memo(function LongPiece({
   lines: Token[][] | null;
   from: number;
 }) {
-  const [place, seen] = useSeen<HTMLSpanElement>(lines !== null);
+  const [ref, seen] = useInView<HTMLSpanElement>(lines !== null);
   return (
-    <span ref={place} className="block">
+    <span ref={ref} className="block">
       <Piece text={text || "\n"} tokens={seen && lines ? lines.slice(from, from + PIECE) : null} />
     </span>
   );
@@ -102,7 +102,7 @@ const Piece = memo(function Piece({ text, tokens }: { text: string; tokens: Toke
   );
 });
 
-/** One line's pieces, with its end. */
+/** The tokens of one line, with its newline. */
 function CodeLine({ tokens, last }: { tokens: Token[]; last: boolean }) {
   return (
     <>

@@ -1,8 +1,8 @@
-/** Words of Markdown within a block. HTML is shown as it was written. */
+/** Inline Markdown. HTML is shown as text. */
 import type { Token, Tokens } from "marked";
 import type { ReactNode } from "react";
 import { Icon } from "@/ui/Icon";
-import { decoded } from "./entities";
+import { decodeEntities } from "./entities";
 import { hostOf, safeHref } from "./links";
 
 export function Inline({ tokens }: { tokens: Token[] }): ReactNode {
@@ -10,16 +10,16 @@ export function Inline({ tokens }: { tokens: Token[] }): ReactNode {
   return tokens.map((token) => {
     const key = at;
     at += token.raw.length || 1;
-    return <One key={key} token={token} />;
+    return <InlineToken key={key} token={token} />;
   });
 }
 
-function One({ token }: { token: Token }): ReactNode {
+function InlineToken({ token }: { token: Token }): ReactNode {
   switch (token.type) {
     case "text":
-      return token.tokens ? <Inline tokens={token.tokens} /> : decoded(token.text as string);
+      return token.tokens ? <Inline tokens={token.tokens} /> : decodeEntities(token.text as string);
     case "escape":
-      return decoded(token.text as string);
+      return decodeEntities(token.text as string);
     case "strong":
       return (
         <strong className="font-semibold">
@@ -47,7 +47,7 @@ function One({ token }: { token: Token }): ReactNode {
     case "link":
       return <Link token={token as Tokens.Link} />;
     case "image":
-      return <Picture token={token as Tokens.Image} />;
+      return <ImageLink token={token as Tokens.Image} />;
     case "checkbox":
       return null;
     default:
@@ -56,9 +56,9 @@ function One({ token }: { token: Token }): ReactNode {
 }
 
 function Link({ token }: { token: Tokens.Link }) {
-  const href = safeHref(decoded(token.href));
-  const words = <Inline tokens={token.tokens} />;
-  if (!href) return <span title={token.href}>{words}</span>;
+  const href = safeHref(decodeEntities(token.href));
+  const label = <Inline tokens={token.tokens} />;
+  if (!href) return <span title={token.href}>{label}</span>;
   return (
     <a
       href={href}
@@ -67,21 +67,21 @@ function Link({ token }: { token: Tokens.Link }) {
       title={href}
       className="text-accent underline decoration-accent/40 underline-offset-2 hover:decoration-accent"
     >
-      {words}
+      {label}
     </a>
   );
 }
 
-/** A picture from elsewhere is not fetched by the page: whoever wants to see it opens it, and sees from where (FM-50). */
-function Picture({ token }: { token: Tokens.Image }) {
-  const href = safeHref(decoded(token.href));
-  const words = token.text || "image";
+/** External images are not loaded: a link opens them and shows their host. */
+function ImageLink({ token }: { token: Tokens.Image }) {
+  const href = safeHref(decodeEntities(token.href));
+  const label = token.text || "image";
   const look =
     "inline-flex items-center align-middle gap-1.5 rounded-box bg-surface-2 px-2 py-0.5 text-chrome text-ink-2";
   if (!href)
     return (
       <span className={look}>
-        <Icon name="image" /> {words}
+        <Icon name="image" /> {label}
       </span>
     );
   return (
@@ -92,7 +92,7 @@ function Picture({ token }: { token: Tokens.Image }) {
       title={href}
       className={`${look} hover:text-ink-1`}
     >
-      <Icon name="image" /> {words}
+      <Icon name="image" /> {label}
       <span className="text-ink-3">not loaded, opens {hostOf(href)}</span>
     </a>
   );

@@ -1,6 +1,6 @@
 /**
- * What models write, as nodes: never as HTML. A block that did not change is not drawn again; while words come in,
- * only the last one does. Links lead to the web or to mail, pictures from elsewhere are not fetched (FM-49, FM-50).
+ * Markdown of models as React nodes, never as HTML. Unchanged blocks do not render again; while text streams in,
+ * only the last one does. Links are http(s) or mailto; external images are not loaded.
  */
 import "./text.css";
 import { memo, useRef } from "react";
@@ -31,6 +31,6 @@ const OneBlock = memo(
     (a.block.raw === b.block.raw &&
       a.block.open === b.block.open &&
       a.block.token.type === b.block.token.type &&
-      // The last paragraph is mended while it is written: the same source can look different later.
+      // The last paragraph is completed while streaming: the same source can render differently later.
       (a.block.token as { text?: string }).text === (b.block.token as { text?: string }).text),
 );

@@ -1,13 +1,13 @@
-/** Markdown in top-level blocks. While it is being written, only its end is looked at anew (FM-22, FM-23). */
+/** Splits Markdown into top-level blocks. While streaming, only the end is parsed again. */
 import { Lexer, type Token, type Tokens } from "marked";
-import { mended } from "./mend";
+import { closeIncomplete } from "./incomplete";
 
 export interface Block {
-  /** Where in the text it begins: stable while the text grows. */
+  /** Offset in the text: stable while the text grows. */
   at: number;
   raw: string;
   token: Token;
-  /** A fence whose end has not come yet. */
+  /** A code block without its closing fence. */
   open: boolean;
 }
 
@@ -17,10 +17,10 @@ export interface Parsed {
 }
 
 const OPTIONS = { gfm: true, breaks: false };
-/** Blocks at the end that what follows may still change: a list goes on after a blank line. */
+/** Blocks at the end that later text may still change: a list continues after a blank line. */
 const UNSURE = 2;
 
-/** `before` is what an earlier call gave for a shorter text. */
+/** `before` is the result for a shorter text. */
 export function parse(text: string, streaming: boolean, before?: Parsed): Parsed {
   const source = text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
   const grown = streaming && before !== undefined && source.startsWith(before.text);
@@ -45,13 +45,13 @@ function lex(source: string, from: number, streaming: boolean): Block[] {
   for (const queued of lexer.inlineQueue) lexer.inlineTokens(queued.src, queued.tokens);
   lexer.inlineQueue = [];
   if (streaming && last && last.token.type === "paragraph")
-    last.token = mendedParagraph(last.token as Tokens.Paragraph);
+    last.token = completeParagraph(last.token as Tokens.Paragraph);
   return blocks;
 }
 
-/** Emphasis and links that are half written look as they will, and not as stars and brackets. */
-function mendedParagraph(token: Tokens.Paragraph): Token {
-  const text = mended(token.text);
+/** Renders incomplete emphasis and links as if they were complete. */
+function completeParagraph(token: Tokens.Paragraph): Token {
+  const text = closeIncomplete(token.text);
   if (text === token.text) return token;
   return { ...token, text, tokens: Lexer.lexInline(text, OPTIONS) };
 }

@@ -1,4 +1,4 @@
-/** Character references as Markdown has them (`&amp;`, `&#8211;`), as the characters they stand for. */
+/** Decodes the character references of Markdown (`&amp;`, `&#8211;`). */
 
 const NAMED: Record<string, string> = {
   amp: "&",
@@ -44,7 +44,7 @@ const NAMED: Record<string, string> = {
   para: "¶",
 };
 
-export function decoded(text: string): string {
+export function decodeEntities(text: string): string {
   if (!text.includes("&")) return text;
   return text.replace(
     /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-zA-Z]{2,10}));/g,

@@ -1,12 +1,12 @@
-/** Coloured code for whoever shows it: plain until a worker has done its part, and remembered after that. */
+/** Syntax highlighting in a worker: plain text until the result arrives, then cached. */
 import { useEffect, useState } from "react";
-import { scriptUrl } from "@/api/trusted";
-import type { Asked, Coloured } from "./highlight.worker";
+import { scriptUrl } from "@/api/trustedTypes";
+import type { HighlightRequest, HighlightResult } from "./highlight.worker";
 import address from "./highlight.worker?worker&url";
 
 export interface Token {
   text: string;
-  /** A CSS value that can be read in both themes; empty for plain text. */
+  /** A CSS colour for both themes; empty for plain text. */
   color: string;
 }
 
@@ -22,7 +22,7 @@ let count = 0;
 
 function start(): Worker {
   const made = new Worker(scriptUrl(address), { type: "module" });
-  made.onmessage = ({ data }: MessageEvent<Coloured>) => settle(data.id, data.lines);
+  made.onmessage = ({ data }: MessageEvent<HighlightResult>) => settle(data.id, data.lines);
   made.onerror = () => {
     for (const id of [...byId.keys()]) settle(id, null);
   };
@@ -45,8 +45,8 @@ function settle(id: number, lines: string[][] | null): void {
 
 function tokensOf(line: string[]): Token[] {
   const tokens: Token[] = [];
-  for (let place = 0; place + 1 < line.length; place += 2)
-    tokens.push({ text: line[place] as string, color: line[place + 1] as string });
+  for (let position = 0; position + 1 < line.length; position += 2)
+    tokens.push({ text: line[position] as string, color: line[position + 1] as string });
   return tokens;
 }
 
@@ -58,13 +58,13 @@ function ask(key: string, text: string, language: string, tell: () => void): () 
     waiting.set(key, asked);
     byId.set(count, key);
     worker ??= start();
-    worker.postMessage({ id: count, text, language } satisfies Asked);
+    worker.postMessage({ id: count, text, language } satisfies HighlightRequest);
   }
   asked.tell.add(tell);
   return () => asked.tell.delete(tell);
 }
 
-/** The lines of a text in coloured pieces; nothing while they are not known, or where the language is not. */
+/** The tokens of each line; null while pending or for unknown languages. */
 export function useTokens(text: string, language: string): Token[][] | null {
   const name = languageOf(language);
   const wanted = name !== "" && text.length <= MOST;
@@ -77,7 +77,7 @@ export function useTokens(text: string, language: string): Token[][] | null {
   return known.get(key) ?? null;
 }
 
-/** The word after the fence, or the end of a file's name. */
+/** The language of a fence's info string or of a file name. */
 export function languageOf(name: string): string {
   const word =
     name

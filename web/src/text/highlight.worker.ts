@@ -1,25 +1,28 @@
-/** Colours code, away from the page's own thread: however long it takes, nothing waits for it (FM-22). */
+/** Worker that highlights code, off the main thread. */
 import { createCssVariablesTheme, createHighlighterCore, type HighlighterCore } from "shiki/core";
 import { createJavaScriptRegexEngine } from "shiki/engine/javascript";
 import { LANGUAGES } from "./languages";
 
-export interface Asked {
+export interface HighlightRequest {
   id: number;
   text: string;
   language: string;
 }
 
-export interface Coloured {
+export interface HighlightResult {
   id: number;
-  /** Lines of pieces: text and colour in turns. Nothing where it could not be done. */
+  /** Lines of alternating text and colour; null if it failed. */
   lines: string[][] | null;
 }
 
 const THEME = "page";
 let made: Promise<HighlighterCore> | null = null;
 
-self.onmessage = async ({ data }: MessageEvent<Asked>) => {
-  const answer: Coloured = { id: data.id, lines: await colour(data.text, data.language).catch(() => null) };
+self.onmessage = async ({ data }: MessageEvent<HighlightRequest>) => {
+  const answer: HighlightResult = {
+    id: data.id,
+    lines: await colour(data.text, data.language).catch(() => null),
+  };
   self.postMessage(answer);
 };
 

@@ -1,4 +1,4 @@
-/** Languages that can be coloured, by the names people use. Each is loaded when it is first met. */
+/** Highlighted languages with their aliases; loaded on first use. */
 import type { LanguageRegistration } from "shiki/core";
 
 type Load = () => Promise<{ default: LanguageRegistration[] }>;

@@ -1,4 +1,4 @@
-/** Which addresses may become links: those of the web and of mail. Everything else stays text (FM-49). */
+/** Only http(s) and mailto URLs become links. */
 
 const SAFE = new Set(["http:", "https:", "mailto:"]);
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clean, plain } from "./terminal";
+import { plainText, stripEscapes } from "./terminal";
 
 test.each([
   ["words\tand\nlines", "words\tand\nlines"],
@@ -15,9 +15,9 @@ test.each([
   ["cut \u001b", "cut "],
   ["日本語 ✓", "日本語 ✓"],
 ])("of %j a terminal shows %j", (printed, shown) => {
-  expect(clean(printed)).toBe(shown);
+  expect(stripEscapes(printed)).toBe(shown);
 });
 
 test("copying gives words without colours", () => {
-  expect(plain("\u001b[1;31mE\u001b[0m  assert\u001b[38;5;12m 1\u001b[m")).toBe("E  assert 1");
+  expect(plainText("\u001b[1;31mE\u001b[0m  assert\u001b[38;5;12m 1\u001b[m")).toBe("E  assert 1");
 });

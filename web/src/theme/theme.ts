@@ -1,4 +1,4 @@
-/** Dark, light, or as the system has it: on the document before anything is drawn, and kept in step. */
+/** Theme: dark, light or system, applied before the first render. */
 import { useUi } from "@/state/ui";
 
 const COLOURS = { dark: "#16191d", light: "#fcfcfd" };

@@ -1,48 +1,48 @@
-/** A sub-agent: what it was told, what it came back with. What it did in between is the group's (S000-80). */
+/** Agent call: its prompt and result. Its steps are shown by the group. */
 import type { ToolRow } from "@/state/rows";
-import { Shown } from "@/ui/Hidden";
+import { VisibleText } from "@/ui/VisibleText";
 import { Aside } from "./parts/Aside";
 import { firstLine, hasFailed, listOf, textOf } from "./parts/fields";
-import { Asked, Literal } from "./parts/Literal";
+import { useFullCall } from "./parts/fullCall";
+import { Literal, RequestField } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { LongText } from "./parts/LongText";
 import { Problem } from "./parts/Outcome";
-import { Pictures } from "./parts/Pictures";
 import { Prose } from "./parts/Prose";
-import { Section, Sheet, Stack } from "./parts/Section";
-import { useWhole } from "./parts/whole";
-import type { AskProps, CallProps, ToolView } from "./view";
+import { ResultImages } from "./parts/ResultImages";
+import { CopyableText, Section, Stack } from "./parts/Section";
+import type { CallProps, RequestProps, ToolView } from "./view";
 
 function title(row: ToolRow): string {
   const about = textOf(row.input, "description") || firstLine(textOf(row.input, "prompt"), 60);
-  return `${row.name || "Agent"}: ${firstLine(about) || "a task of its own"}`;
+  return `${row.name || "Agent"}: ${firstLine(about) || "task"}`;
 }
 
-/** Its last words: those of the answer, without what is told to the model only. */
+/** The agent's final answer, without the notes meant for the model. */
 function answerOf(row: ToolRow): string {
-  const told = listOf(row.display, "content").map((part) => textOf(part, "text"));
-  return told.filter(Boolean).join("\n\n") || row.output;
+  const reported = listOf(row.display, "content").map((part) => textOf(part, "text"));
+  return reported.filter(Boolean).join("\n\n") || row.output;
 }
 
 function View({ row, sessionId, full }: CallProps & { full: boolean }) {
-  const whole = useWhole(row, sessionId);
+  const whole = useFullCall(row, sessionId);
   const call = whole.row;
   const prompt = textOf(call.input, "prompt");
   return (
     <Stack>
       {prompt && (
         <Section label={`Prompt${kindOf(call.input)}`}>
-          <Sheet copied={prompt}>
+          <CopyableText copied={prompt}>
             <LongText
               text={prompt}
               most={full ? 500 : 12}
               draw={(text) => (
                 <span className="font-sans">
-                  <Shown text={text} />
+                  <VisibleText text={text} />
                 </span>
               )}
             />
-          </Sheet>
+          </CopyableText>
         </Section>
       )}
       {hasFailed(call) ? (
@@ -50,13 +50,13 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
       ) : (
         call.settled && (
           <Section label="Result">
-            <Sheet copied={answerOf(call)}>
+            <CopyableText copied={answerOf(call)}>
               <Prose text={answerOf(call)} most={full ? 1_000 : 40} />
-            </Sheet>
+            </CopyableText>
           </Section>
         )
       )}
-      <Pictures pictures={call.pictures} />
+      <ResultImages images={call.images} />
       <LoadAll whole={whole} />
     </Stack>
   );
@@ -67,10 +67,10 @@ function kindOf(input: unknown): string {
   return kind ? ` for ${kind}` : "";
 }
 
-function Asks({ input }: AskProps) {
+function ApprovalRequest({ input }: RequestProps) {
   return (
     <Stack>
-      <Asked label={`Start an agent${kindOf(input)}`} text={textOf(input, "description")} />
+      <RequestField label={`Start an agent${kindOf(input)}`} text={textOf(input, "description")} />
       <Literal label="Prompt" text={textOf(input, "prompt")} />
     </Stack>
   );
@@ -82,5 +82,5 @@ export const agent: ToolView = {
   inline: (row) => <Aside>{textOf(row.input, "subagent_type")}</Aside>,
   Body: (props) => <View {...props} full={false} />,
   Full: (props) => <View {...props} full />,
-  asks: Asks,
+  request: ApprovalRequest,
 };

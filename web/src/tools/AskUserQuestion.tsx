@@ -1,21 +1,21 @@
-/** Questions the agent put to a person, and what was answered. */
+/** AskUserQuestion call: the questions and the answers. */
 import { keyed } from "@/diff/keyed";
 import type { ToolRow } from "@/state/rows";
-import { Shown } from "@/ui/Hidden";
+import { VisibleText } from "@/ui/VisibleText";
 import { Aside } from "./parts/Aside";
 import { fieldsOf, firstLine, hasFailed, listOf, textOf } from "./parts/fields";
 import { Problem } from "./parts/Outcome";
 import { Stack } from "./parts/Section";
-import type { AskProps, CallProps, ToolView } from "./view";
+import type { CallProps, RequestProps, ToolView } from "./view";
 
 interface Question {
-  words: string;
+  text: string;
   options: { label: string; about: string }[];
 }
 
 function questionsOf(input: unknown): Question[] {
   return listOf(input, "questions").map((each) => ({
-    words: textOf(each, "question", "header"),
+    text: textOf(each, "question", "header"),
     options: listOf(each, "options").map((option) => ({
       label: typeof option === "string" ? option : textOf(option, "label"),
       about: textOf(option, "description"),
@@ -23,7 +23,7 @@ function questionsOf(input: unknown): Question[] {
   }));
 }
 
-/** By the question: a label, words of one's own, or several labels. */
+/** The answers to a question: labels, or free text. */
 function answerTo(row: ToolRow, question: string): string[] {
   for (const answers of [fieldsOf(row.display).answers, row.input.answers]) {
     const found = Object.hasOwn(fieldsOf(answers), question) ? fieldsOf(answers)[question] : undefined;
@@ -35,7 +35,7 @@ function answerTo(row: ToolRow, question: string): string[] {
 
 function title(row: ToolRow): string {
   const questions = questionsOf(row.input);
-  const first = firstLine(questions[0]?.words ?? "");
+  const first = firstLine(questions[0]?.text ?? "");
   return questions.length > 1
     ? `Asked: ${first} and ${questions.length - 1} more`
     : `Asked: ${first || "a question"}`;
@@ -45,7 +45,7 @@ function Body({ row }: CallProps) {
   return (
     <Stack>
       {keyed(questionsOf(row.input)).map(({ key, item }) => (
-        <Answered key={key} question={item} answers={answerTo(row, item.words)} />
+        <Answered key={key} question={item} answers={answerTo(row, item.text)} />
       ))}
       <Problem row={row} />
     </Stack>
@@ -53,7 +53,7 @@ function Body({ row }: CallProps) {
 }
 
 function Answered({ question, answers }: { question: Question; answers: string[] }) {
-  // Several labels may come as one text.
+  // Several labels may be joined in one text.
   const chosen = new Set([...answers, ...answers.flatMap((each) => each.split(", "))]);
   const labels = new Set(question.options.map((option) => option.label));
   const own = answers.filter(
@@ -62,7 +62,7 @@ function Answered({ question, answers }: { question: Question; answers: string[]
   return (
     <div className="min-w-0">
       <p className="m-0 font-medium wrap-anywhere">
-        <Shown text={question.words} />
+        <VisibleText text={question.text} />
       </p>
       <ul className="m-0 list-none p-0">
         {keyed(question.options).map(({ key, item }) => (
@@ -71,8 +71,8 @@ function Answered({ question, answers }: { question: Question; answers: string[]
               {chosen.has(item.label) ? "✓" : ""}
             </span>
             <span className="min-w-0 wrap-anywhere">
-              <Shown text={item.label} />
-              {chosen.has(item.label) && <span className="sr-only"> (chosen)</span>}
+              <VisibleText text={item.label} />
+              {chosen.has(item.label) && <span className="sr-only"> (selected)</span>}
             </span>
           </li>
         ))}
@@ -87,7 +87,7 @@ function Answered({ question, answers }: { question: Question; answers: string[]
   );
 }
 
-function Asks({ input }: AskProps) {
+function ApprovalRequest({ input }: RequestProps) {
   return (
     <Stack>
       {keyed(questionsOf(input)).map(({ key, item }) => (
@@ -101,9 +101,9 @@ export const askUserQuestion: ToolView = {
   icon: "question",
   title,
   inline: (row) => {
-    const answers = questionsOf(row.input).flatMap((each) => answerTo(row, each.words));
+    const answers = questionsOf(row.input).flatMap((each) => answerTo(row, each.text));
     return hasFailed(row) || answers.length === 0 ? null : <Aside>{firstLine(answers.join(", "))}</Aside>;
   },
   Body,
-  asks: Asks,
+  request: ApprovalRequest,
 };

@@ -1,16 +1,16 @@
-/** A command in a shell: the command, what it is for, what it printed, how it ended (S000-75). */
+/** Bash call: command, description, output, exit status. */
 import type { ToolRow } from "@/state/rows";
-import { plain } from "@/text/terminal";
+import { plainText } from "@/text/terminal";
 import { Aside } from "./parts/Aside";
 import { fieldsOf, firstLine, hasFailed, lineCount, numberOf, problemOf, textOf } from "./parts/fields";
-import { Asked, Literal } from "./parts/Literal";
+import { useFullCall } from "./parts/fullCall";
+import { Literal, RequestField } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { LongText } from "./parts/LongText";
 import { Output } from "./parts/Output";
-import { Pictures } from "./parts/Pictures";
-import { Ground, Stack } from "./parts/Section";
-import { useWhole } from "./parts/whole";
-import type { AskProps, CallProps, ToolView } from "./view";
+import { ResultImages } from "./parts/ResultImages";
+import { CodeGround, Stack } from "./parts/Section";
+import type { CallProps, RequestProps, ToolView } from "./view";
 
 function command(input: unknown): string {
   return textOf(input, "command");
@@ -20,26 +20,26 @@ function title(row: ToolRow): string {
   return `$ ${firstLine(command(row.input)) || "…"}`;
 }
 
-/** The first 80 characters of what it printed, and how many lines that is. */
+/** The first 80 characters of the output, and its number of lines. */
 function inline(row: ToolRow) {
   const shell = shellOf(row);
   if (shell) return <span className="text-running">in background · {shell}</span>;
-  const words = printed(row).trim();
-  if (!words) return null;
-  const lines = numberOf(row.display, "outputLines") ?? lineCount(words) + row.missing.output.lines;
+  const text = printed(row).trim();
+  if (!text) return null;
+  const lines = numberOf(row.display, "outputLines") ?? lineCount(text) + row.missing.output.lines;
   const count = lines > 1 ? ` (${lines.toLocaleString("en")} lines)` : "";
   return (
     <span className="inline-flex items-baseline gap-1">
-      <Aside failed={hasFailed(row) && row.status !== "interrupted"}>{firstLine(words)}</Aside>
+      <Aside failed={hasFailed(row) && row.status !== "interrupted"}>{firstLine(text)}</Aside>
       <span className="text-ink-3">{count}</span>
     </span>
   );
 }
 
-/** What it printed, without escapes: only its beginning is looked at for one line of the page. */
+/** The beginning of the output as plain text, enough for one line. */
 function printed(row: ToolRow): string {
-  const words = hasFailed(row) ? problemOf(row) : row.output;
-  return plain(words.length > 100_000 ? words.slice(0, 100_000) : words);
+  const text = hasFailed(row) ? problemOf(row) : row.output;
+  return plainText(text.length > 100_000 ? text.slice(0, 100_000) : text);
 }
 
 function shellOf(row: ToolRow): string {
@@ -47,14 +47,14 @@ function shellOf(row: ToolRow): string {
 }
 
 function View({ row, sessionId, full }: CallProps & { full: boolean }) {
-  const whole = useWhole(row, sessionId);
+  const whole = useFullCall(row, sessionId);
   const call = whole.row;
   const description = textOf(call.input, "description");
   const failed = hasFailed(call);
   return (
     <Stack>
       {description && <p className="m-0 text-ink-2">{description}</p>}
-      <Ground copied={command(call.input)}>
+      <CodeGround copied={command(call.input)}>
         <div className="grid grid-cols-[auto_minmax(0,1fr)]">
           <span aria-hidden="true" className="pr-[1ch] font-mono text-code text-ink-3 select-none">
             $
@@ -63,12 +63,12 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
             <LongText text={command(call.input)} most={full ? 2_000 : 30} />
           </div>
         </div>
-      </Ground>
+      </CodeGround>
       <State row={call} />
       {(call.output || !isOpen(call)) && (
         <Output text={failed ? problemOf(call) : call.output} ansi full={full} />
       )}
-      <Pictures pictures={call.pictures} />
+      <ResultImages images={call.images} />
       <LoadAll whole={whole} />
     </Stack>
   );
@@ -82,7 +82,7 @@ function State({ row }: { row: ToolRow }) {
   const notes: string[] = [];
   const input = fieldsOf(row.input);
   if (shellOf(row)) notes.push(`Runs in the background as ${shellOf(row)}`);
-  else if (input.run_in_background === true) notes.push("Asked to run in the background");
+  else if (input.run_in_background === true) notes.push("Requested to run in the background");
   if (input.outside_sandbox === true) notes.push("Outside the sandbox");
   const status = row.settled || row.status;
   const word = { error: "✗ Failed", denied: "✗ Denied", interrupted: "◌ Stopped" }[status as string];
@@ -95,15 +95,15 @@ function State({ row }: { row: ToolRow }) {
   );
 }
 
-function Asks({ input }: AskProps) {
+function ApprovalRequest({ input }: RequestProps) {
   const description = textOf(input, "description");
   return (
     <Stack>
       <Literal text={command(input)} label="Command" />
-      {description && <Asked label="It says" text={description} />}
-      {fieldsOf(input).run_in_background === true && <Asked label="Where" text="in the background" />}
-      {fieldsOf(input).outside_sandbox === true && <Asked label="Where" text="outside the sandbox" />}
-      {textOf(input, "timeout") && <Asked label="At most" text={`${textOf(input, "timeout")} ms`} />}
+      {description && <RequestField label="Description" text={description} />}
+      {fieldsOf(input).run_in_background === true && <RequestField label="Runs" text="in the background" />}
+      {fieldsOf(input).outside_sandbox === true && <RequestField label="Runs" text="outside the sandbox" />}
+      {textOf(input, "timeout") && <RequestField label="Timeout" text={`${textOf(input, "timeout")} ms`} />}
     </Stack>
   );
 }
@@ -114,5 +114,5 @@ export const bash: ToolView = {
   inline,
   Body: (props) => <View {...props} full={false} />,
   Full: (props) => <View {...props} full />,
-  asks: Asks,
+  request: ApprovalRequest,
 };

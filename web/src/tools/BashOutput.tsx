@@ -1,13 +1,13 @@
-/** A look at what a command in the background printed since. */
+/** BashOutput call: new output of a background command. */
+import { plural } from "@/format/values";
 import type { ToolRow } from "@/state/rows";
-import { plural } from "@/words/format";
 import { fieldsOf, firstLine, lineCount, numberOf, textOf } from "./parts/fields";
-import { Asked } from "./parts/Literal";
+import { useFullCall } from "./parts/fullCall";
+import { RequestField } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { Problem } from "./parts/Outcome";
 import { Output } from "./parts/Output";
 import { Stack } from "./parts/Section";
-import { useWhole } from "./parts/whole";
 import type { CallProps, ToolView } from "./view";
 
 function shell(row: ToolRow): string {
@@ -19,16 +19,17 @@ function title(row: ToolRow): string {
   return `Output of ${shell(row) || "a shell"}${command ? ` · $ ${command}` : ""}`;
 }
 
-function standing(row: ToolRow): string {
+function statusText(row: ToolRow): string {
   const status = textOf(row.display, "status") || tagged(row.output, "status");
   const code = numberOf(row.display, "exitCode");
   return [status, code !== null && status !== "running" ? `exit ${code}` : ""].filter(Boolean).join(", ");
 }
 
-/** The new output without the tags it is told to the model in. */
+/** The new output without the tags meant for the model. */
 function printed(row: ToolRow): string {
-  const told = fieldsOf(row.display).stdout;
-  if (typeof told === "string") return [told, textOf(row.display, "stderr")].filter(Boolean).join("\n");
+  const reported = fieldsOf(row.display).stdout;
+  if (typeof reported === "string")
+    return [reported, textOf(row.display, "stderr")].filter(Boolean).join("\n");
   const inside = [tagged(row.output, "output"), tagged(row.output, "stdout"), tagged(row.output, "stderr")];
   return inside.filter(Boolean).join("\n") || row.output;
 }
@@ -40,11 +41,11 @@ function tagged(text: string, tag: string): string {
 }
 
 function View({ row, sessionId, full }: CallProps & { full: boolean }) {
-  const whole = useWhole(row, sessionId);
+  const whole = useFullCall(row, sessionId);
   const filter = textOf(row.input, "filter");
   return (
     <Stack>
-      {filter && <Asked label="Only lines with" text={filter} />}
+      {filter && <RequestField label="Filter" text={filter} />}
       <Problem row={row} />
       {row.settled === "completed" && <Output text={printed(whole.row)} ansi full={full} />}
       <LoadAll whole={whole} />
@@ -57,7 +58,7 @@ export const bashOutput: ToolView = {
   title,
   inline: (row) => {
     const lines = lineCount(printed(row).trim()) + row.missing.output.lines;
-    return [standing(row), lines > 0 ? plural(lines, "new line") : ""].filter(Boolean).join(" · ");
+    return [statusText(row), lines > 0 ? plural(lines, "new line") : ""].filter(Boolean).join(" · ");
   },
   Body: (props) => <View {...props} full={false} />,
   Full: (props) => <View {...props} full />,

@@ -1,22 +1,22 @@
-/** A change in a file: what goes and what comes, word by word (S000-76, S000-77). MultiEdit makes several at once. */
+/** Edit and MultiEdit calls: a diff of the file. */
 import { useMemo } from "react";
 import { useSession } from "@/state/app";
 import type { ToolRow } from "@/state/rows";
-import { askedEdits, everyWords, toldChanges } from "./parts/edits";
+import { everyOccurrenceText, reportedChanges, requestedEdits } from "./parts/edits";
 import { Counts, FileDiff } from "./parts/FileDiff";
-import { pathOf, placeOf, textOf } from "./parts/fields";
+import { pathOf, relativePath, textOf } from "./parts/fields";
+import { useFullCall } from "./parts/fullCall";
 import { LoadAll } from "./parts/LoadAll";
 import { Applied } from "./parts/Outcome";
 import { Stack } from "./parts/Section";
-import { useWhole } from "./parts/whole";
-import type { AskProps, CallProps, ToolView } from "./view";
+import type { CallProps, RequestProps, ToolView } from "./view";
 
 function View({ row, sessionId, most }: CallProps & { most: number }) {
-  const whole = useWhole(row, sessionId);
+  const whole = useFullCall(row, sessionId);
   const cwd = useSession(sessionId)?.cwd ?? "";
   const { input, display } = whole.row;
-  const changes = useMemo(() => toldChanges(display) ?? askedEdits(input), [input, display]);
-  const note = everyWords(input).replace(" · ", "");
+  const changes = useMemo(() => reportedChanges(display) ?? requestedEdits(input), [input, display]);
+  const note = everyOccurrenceText(input).replace(" · ", "");
   return (
     <Stack>
       <FileDiff {...changes} path={pathOf(row)} note={note} most={most} cwd={cwd} />
@@ -26,14 +26,14 @@ function View({ row, sessionId, most }: CallProps & { most: number }) {
   );
 }
 
-function Asks({ input }: AskProps) {
-  const changes = useMemo(() => askedEdits(input), [input]);
+function ApprovalRequest({ input }: RequestProps) {
+  const changes = useMemo(() => requestedEdits(input), [input]);
   const path = textOf(input, "file_path", "path");
   return (
     <FileDiff
       {...changes}
       path={path}
-      note={everyWords(input).replace(" · ", "")}
+      note={everyOccurrenceText(input).replace(" · ", "")}
       most={Number.POSITIVE_INFINITY}
       counted
     />
@@ -42,9 +42,9 @@ function Asks({ input }: AskProps) {
 
 export const edit: ToolView = {
   icon: "edit",
-  title: (row: ToolRow, cwd?: string) => `Edit ${placeOf(pathOf(row), cwd) || "a file"}`,
+  title: (row: ToolRow, cwd?: string) => `Edit ${relativePath(pathOf(row), cwd) || "a file"}`,
   inline: (row) => <Counts added={row.added} removed={row.removed} />,
   Body: (props) => <View {...props} most={200} />,
   Full: (props) => <View {...props} most={2_000} />,
-  asks: Asks,
+  request: ApprovalRequest,
 };

@@ -1,12 +1,12 @@
-/** A plan that was put before a person. */
+/** ExitPlanMode call: the proposed plan. */
 import type { ToolRow } from "@/state/rows";
 import { firstLine, hasFailed, textOf } from "./parts/fields";
+import { useFullCall } from "./parts/fullCall";
 import { Literal } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { Problem } from "./parts/Outcome";
 import { Prose } from "./parts/Prose";
-import { Section, Sheet, Stack } from "./parts/Section";
-import { useWhole } from "./parts/whole";
+import { CopyableText, Section, Stack } from "./parts/Section";
 import type { CallProps, ToolView } from "./view";
 
 function planOf(row: Pick<ToolRow, "input" | "display">): string {
@@ -24,19 +24,19 @@ function inline(row: ToolRow) {
 }
 
 function View({ row, sessionId, full }: CallProps & { full: boolean }) {
-  const whole = useWhole(row, sessionId, true);
+  const whole = useFullCall(row, sessionId, true);
   const plan = planOf(whole.row);
   const file = textOf(row.display, "filePath");
   return (
     <Stack>
       {plan ? (
         <Section label={file}>
-          <Sheet copied={plan}>
+          <CopyableText copied={plan}>
             <Prose text={plan} most={full ? 2_000 : 80} />
-          </Sheet>
+          </CopyableText>
         </Section>
       ) : (
-        <p className="m-0 text-ink-3">No plan was written down.</p>
+        <p className="m-0 text-ink-3">No plan was given.</p>
       )}
       <Problem row={row} />
       <LoadAll whole={whole} />
@@ -50,5 +50,5 @@ export const exitPlanMode: ToolView = {
   inline,
   Body: (props) => <View {...props} full={false} />,
   Full: (props) => <View {...props} full />,
-  asks: ({ input }) => <Literal label="Plan" text={planOf({ input, display: null })} />,
+  request: ({ input }) => <Literal label="Plan" text={planOf({ input, display: null })} />,
 };

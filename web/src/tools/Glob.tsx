@@ -1,24 +1,32 @@
-/** Files found by the pattern of their path. */
+/** Glob call: files that match a pattern. */
 import { useSession } from "@/state/app";
 import type { ToolRow } from "@/state/rows";
-import { fieldsOf, firstLine, hasFailed, insideOf, placeOf, textOf, textsOf } from "./parts/fields";
-import { Asked } from "./parts/Literal";
+import {
+  fieldsOf,
+  firstLine,
+  hasFailed,
+  relativePath,
+  textOf,
+  textsOf,
+  withinDirectory,
+} from "./parts/fields";
+import { useFullCall } from "./parts/fullCall";
+import { RequestField } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { LongText } from "./parts/LongText";
 import { Problem } from "./parts/Outcome";
-import { Ground, Stack } from "./parts/Section";
-import { useWhole } from "./parts/whole";
-import type { AskProps, CallProps, ToolView } from "./view";
+import { CodeGround, Stack } from "./parts/Section";
+import type { CallProps, RequestProps, ToolView } from "./view";
 
 function title(row: ToolRow, cwd?: string): string {
-  const path = placeOf(textOf(row.input, "path"), cwd);
+  const path = relativePath(textOf(row.input, "path"), cwd);
   return `Find ${firstLine(textOf(row.input, "pattern")) || "files"}${path ? ` in ${path}` : ""}`;
 }
 
-/** Paths the tool told of, or else the lines of its answer that look like one. */
+/** The paths the tool reported, or else the lines of its output that look like paths. */
 export function foundFiles(row: ToolRow): string[] {
-  const told = textsOf(row.display, "filenames");
-  if (told.length > 0) return told;
+  const reported = textsOf(row.display, "filenames");
+  if (reported.length > 0) return reported;
   return row.output.split("\n").filter((line) => line && !/^(\(|No files|Found |…)/.test(line));
 }
 
@@ -30,33 +38,33 @@ function inline(row: ToolRow): string {
 }
 
 function View({ row, sessionId, most }: CallProps & { most: number }) {
-  const whole = useWhole(row, sessionId);
+  const whole = useFullCall(row, sessionId);
   const cwd = useSession(sessionId)?.cwd ?? "";
   if (hasFailed(row)) return <Problem row={row} />;
   const files = foundFiles(whole.row);
-  const inside = files.map((path) => insideOf(path, cwd));
+  const inside = files.map((path) => withinDirectory(path, cwd));
   return (
     <Stack>
       {files.length > 0 ? (
-        <Ground copied={files.join("\n")}>
+        <CodeGround copied={files.join("\n")}>
           <LongText text={inside.join("\n")} most={most} />
-        </Ground>
+        </CodeGround>
       ) : (
         row.settled === "completed" && <p className="m-0 text-ink-3">No files found.</p>
       )}
       {fieldsOf(row.display).truncated === true && (
-        <p className="m-0 text-small text-ink-3">There are more; the tool gave only these.</p>
+        <p className="m-0 text-small text-ink-3">The list is truncated.</p>
       )}
       <LoadAll whole={whole} />
     </Stack>
   );
 }
 
-function Asks({ input }: AskProps) {
+function ApprovalRequest({ input }: RequestProps) {
   return (
     <Stack>
-      <Asked label="Find files" text={textOf(input, "pattern")} />
-      {textOf(input, "path") && <Asked label="In" text={textOf(input, "path")} />}
+      <RequestField label="Find files" text={textOf(input, "pattern")} />
+      {textOf(input, "path") && <RequestField label="In" text={textOf(input, "path")} />}
     </Stack>
   );
 }
@@ -67,5 +75,5 @@ export const glob: ToolView = {
   inline,
   Body: (props) => <View {...props} most={30} />,
   Full: (props) => <View {...props} most={2_000} />,
-  asks: Asks,
+  request: ApprovalRequest,
 };

@@ -1,24 +1,32 @@
-/** A search in files: what matched, file by file. */
+/** Grep call: matches by file. */
 import { useMemo } from "react";
+import { plural } from "@/format/values";
 import { useSession } from "@/state/app";
 import type { ToolRow } from "@/state/rows";
-import { Shown } from "@/ui/Hidden";
-import { plural } from "@/words/format";
+import { VisibleText } from "@/ui/VisibleText";
 import { foundFiles } from "./Glob";
 import { FileText } from "./parts/FileText";
-import { fieldsOf, firstLine, hasFailed, insideOf, numberOf, placeOf, textOf } from "./parts/fields";
-import { Asked } from "./parts/Literal";
+import {
+  fieldsOf,
+  firstLine,
+  hasFailed,
+  numberOf,
+  relativePath,
+  textOf,
+  withinDirectory,
+} from "./parts/fields";
+import { useFullCall } from "./parts/fullCall";
+import { RequestField } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { LongText } from "./parts/LongText";
 import { type FileMatches, matchesOf } from "./parts/matches";
 import { Problem } from "./parts/Outcome";
-import { Ground, Section, Stack } from "./parts/Section";
-import { useWhole } from "./parts/whole";
-import type { AskProps, CallProps, ToolView } from "./view";
+import { CodeGround, Section, Stack } from "./parts/Section";
+import type { CallProps, RequestProps, ToolView } from "./view";
 
 function title(row: ToolRow, cwd?: string): string {
   const { input } = row;
-  const where = placeOf(textOf(input, "path"), cwd);
+  const where = relativePath(textOf(input, "path"), cwd);
   const only = textOf(input, "glob", "type");
   return `Search “${firstLine(textOf(input, "pattern"), 60)}”${where ? ` in ${where}` : ""}${only ? ` · ${only}` : ""}`;
 }
@@ -41,7 +49,7 @@ function inline(row: ToolRow): string {
 }
 
 function View({ row, sessionId, full }: CallProps & { full: boolean }) {
-  const whole = useWhole(row, sessionId);
+  const whole = useFullCall(row, sessionId);
   if (hasFailed(row)) return <Problem row={row} />;
   if (!row.settled) return null;
   const content = modeOf(row) === "content";
@@ -68,7 +76,7 @@ function Matches({ row, full }: { row: ToolRow; full: boolean }) {
         <OneFile key={file.path} file={file} most={full ? 500 : 12} />
       ))}
       {hidden > 0 && (
-        <p className="m-0 text-ink-3">{plural(hidden, "more file")}. Look at the call in full to see them.</p>
+        <p className="m-0 text-ink-3">{plural(hidden, "more file")}. Inspect the call to see all.</p>
       )}
       {rest.length > 0 && <LongText text={rest.join("\n")} most={5} />}
     </>
@@ -79,16 +87,16 @@ function OneFile({ file, most }: { file: FileMatches; most: number }) {
   const label = (
     <>
       <span className="font-mono text-code text-ink-2">
-        <Shown text={file.path} />
+        <VisibleText text={file.path} />
       </span>{" "}
       {file.hits > 0 && plural(file.hits, "match", "matches")}
     </>
   );
   return (
     <Section label={label}>
-      <Ground>
+      <CodeGround>
         <FileText lines={file.lines} path={file.path} most={most} />
-      </Ground>
+      </CodeGround>
     </Section>
   );
 }
@@ -98,21 +106,21 @@ function Files({ row, sessionId, full }: CallProps & { full: boolean }) {
   const count = modeOf(row) === "count";
   const lines = count ? textOf(row.display, "content").split("\n").filter(Boolean) : foundFiles(row);
   if (lines.length === 0) return <p className="m-0 text-ink-3">No matches found.</p>;
-  const inside = lines.map((path) => insideOf(path, cwd));
+  const inside = lines.map((path) => withinDirectory(path, cwd));
   return (
-    <Ground copied={lines.join("\n")}>
+    <CodeGround copied={lines.join("\n")}>
       <LongText text={inside.join("\n")} most={full ? 2_000 : 30} />
-    </Ground>
+    </CodeGround>
   );
 }
 
-function Asks({ input }: AskProps) {
+function ApprovalRequest({ input }: RequestProps) {
   const others = Object.entries(fieldsOf(input)).filter(([name]) => name !== "pattern");
   return (
     <Stack>
-      <Asked label="Search for" text={textOf(input, "pattern")} />
+      <RequestField label="Search for" text={textOf(input, "pattern")} />
       {others.map(([name]) => (
-        <Asked key={name} label={name} text={textOf(input, name)} />
+        <RequestField key={name} label={name} text={textOf(input, name)} />
       ))}
     </Stack>
   );
@@ -124,5 +132,5 @@ export const grep: ToolView = {
   inline,
   Body: (props) => <View {...props} full={false} />,
   Full: (props) => <View {...props} full />,
-  asks: Asks,
+  request: ApprovalRequest,
 };

@@ -1,7 +1,7 @@
-/** A command in the background is ended. */
+/** KillShell call: ends a background command. */
 import type { ToolRow } from "@/state/rows";
 import { textOf } from "./parts/fields";
-import { Asked } from "./parts/Literal";
+import { RequestField } from "./parts/Literal";
 import { Problem } from "./parts/Outcome";
 import { Stack } from "./parts/Section";
 import type { ToolView } from "./view";
@@ -12,12 +12,14 @@ function shell(input: unknown): string {
 
 export const killShell: ToolView = {
   icon: "stop",
-  title: (row: ToolRow) => `End ${shell(row.input) || "a shell"}`,
+  title: (row: ToolRow) => `Stop ${shell(row.input) || "a shell"}`,
   Body: ({ row }) => (
     <Stack>
       <Problem row={row} />
-      {row.settled === "completed" && <Asked label="✓" text={textOf(row.display, "message") || row.output} />}
+      {row.settled === "completed" && (
+        <RequestField label="✓" text={textOf(row.display, "message") || row.output} />
+      )}
     </Stack>
   ),
-  asks: ({ input }) => <Asked label="End the command in the background" text={shell(input)} />,
+  request: ({ input }) => <RequestField label="Stop background command" text={shell(input)} />,
 };

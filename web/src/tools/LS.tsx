@@ -1,16 +1,16 @@
-/** What is in a directory. */
+/** LS call: entries of a directory. */
 import type { ToolRow } from "@/state/rows";
-import { hasFailed, placeOf, textOf } from "./parts/fields";
-import { Asked } from "./parts/Literal";
+import { hasFailed, relativePath, textOf } from "./parts/fields";
+import { useFullCall } from "./parts/fullCall";
+import { RequestField } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { Problem } from "./parts/Outcome";
 import { Output } from "./parts/Output";
 import { Stack } from "./parts/Section";
-import { useWhole } from "./parts/whole";
 import type { CallProps, ToolView } from "./view";
 
 function View({ row, sessionId, full }: CallProps & { full: boolean }) {
-  const whole = useWhole(row, sessionId);
+  const whole = useFullCall(row, sessionId);
   if (hasFailed(row)) return <Problem row={row} />;
   return (
     <Stack>
@@ -22,8 +22,9 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
 
 export const ls: ToolView = {
   icon: "folder",
-  title: (row: ToolRow, cwd?: string) => `List ${placeOf(textOf(row.input, "path"), cwd) || "a directory"}`,
+  title: (row: ToolRow, cwd?: string) =>
+    `List ${relativePath(textOf(row.input, "path"), cwd) || "a directory"}`,
   Body: (props) => <View {...props} full={false} />,
   Full: (props) => <View {...props} full />,
-  asks: ({ input }) => <Asked label="List" text={textOf(input, "path")} />,
+  request: ({ input }) => <RequestField label="List" text={textOf(input, "path")} />,
 };

@@ -1,46 +1,46 @@
-/** A tool of an MCP server: the server and the tool, the input, and the texts, pictures and resources it answered with. */
+/** MCP tool call: server, tool, input, and the texts, images and resources of the result. */
 import { keyed } from "@/diff/keyed";
-import type { Picture, ToolRow } from "@/state/rows";
-import { Shown } from "@/ui/Hidden";
-import { outputWords } from "./Generic";
+import type { RowImage, ToolRow } from "@/state/rows";
+import { VisibleText } from "@/ui/VisibleText";
+import { outputSummary } from "./Generic";
 import { fieldsOf, hasFailed, jsonOf, textOf } from "./parts/fields";
+import { useFullCall } from "./parts/fullCall";
 import { Input } from "./parts/Input";
 import { Link } from "./parts/Link";
-import { Asked, Literal } from "./parts/Literal";
+import { Literal, RequestField } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { LongText } from "./parts/LongText";
 import { Problem } from "./parts/Outcome";
 import { Output } from "./parts/Output";
-import { Pictures } from "./parts/Pictures";
-import { Ground, Section, Stack } from "./parts/Section";
-import { useWhole } from "./parts/whole";
+import { ResultImages } from "./parts/ResultImages";
+import { CodeGround, Section, Stack } from "./parts/Section";
 import type { CallProps, ToolView } from "./view";
 
-/** `mcp__server__tool`, where the server's name may hold single underscores. */
+/** `mcp__server__tool`; the server's name may contain single underscores. */
 export function mcpName(name: string): { server: string; tool: string } {
   const [, server = "", ...tool] = name.split("__");
   return { server, tool: tool.join("__") };
 }
 
-/** What the server answered, part by part, where it was told so. */
-function partsOf(display: unknown): Record<string, unknown>[] {
+/** The content blocks of the result, if they were reported. */
+function contentBlocks(display: unknown): Record<string, unknown>[] {
   const content = Array.isArray(display) ? display : fieldsOf(display).content;
   return Array.isArray(content) ? content.map(fieldsOf) : [];
 }
 
-function resourcesOf(row: ToolRow): { address: string; name: string; words: string }[] {
-  return partsOf(row.display).flatMap((part) => {
+function resourcesOf(row: ToolRow): { address: string; name: string; text: string }[] {
+  return contentBlocks(row.display).flatMap((part) => {
     if (part.type === "resource_link")
-      return [{ address: textOf(part, "uri"), name: textOf(part, "title", "name"), words: "" }];
+      return [{ address: textOf(part, "uri"), name: textOf(part, "title", "name"), text: "" }];
     if (part.type !== "resource") return [];
-    const words = textOf(part.resource, "text");
-    return [{ address: textOf(part.resource, "uri"), name: "", words }];
+    const text = textOf(part.resource, "text");
+    return [{ address: textOf(part.resource, "uri"), name: "", text }];
   });
 }
 
-function picturesOf(row: ToolRow): Picture[] {
-  if (row.pictures.length > 0) return row.pictures;
-  return partsOf(row.display).flatMap((part) => {
+function imagesOf(row: ToolRow): RowImage[] {
+  if (row.images.length > 0) return row.images;
+  return contentBlocks(row.display).flatMap((part) => {
     if (part.type !== "image") return [];
     const source = fieldsOf(part.source);
     return [
@@ -53,29 +53,29 @@ function picturesOf(row: ToolRow): Picture[] {
 }
 
 function View({ row, sessionId, full }: CallProps & { full: boolean }) {
-  const whole = useWhole(row, sessionId);
+  const whole = useFullCall(row, sessionId);
   const call = whole.row;
   const structured = fieldsOf(call.display).structuredContent;
   const resources = resourcesOf(call);
   return (
     <Stack>
-      <Ground copied={jsonOf(call.input)}>
+      <CodeGround copied={jsonOf(call.input)}>
         <Input input={call.input} most={full ? 1_000 : 20} />
-      </Ground>
+      </CodeGround>
       {hasFailed(call) && <Problem row={call} />}
-      {!hasFailed(call) && call.settled && (call.output || picturesOf(call).length === 0) && (
+      {!hasFailed(call) && call.settled && (call.output || imagesOf(call).length === 0) && (
         <Output text={call.output} full={full} />
       )}
       {structured !== undefined && structured !== null && (
         <Output text={jsonOf(structured)} label="Structured" full={full} />
       )}
-      <Pictures pictures={picturesOf(call)} />
+      <ResultImages images={imagesOf(call)} />
       {keyed(resources).map(({ key, item }) => (
         <Section key={key} label="Resource">
           <p className="m-0">
-            <Link address={item.address} /> <Shown text={item.name} />
+            <Link address={item.address} /> <VisibleText text={item.name} />
           </p>
-          {item.words && <LongText text={item.words} most={full ? 500 : 12} />}
+          {item.text && <LongText text={item.text} most={full ? 500 : 12} />}
         </Section>
       ))}
       <LoadAll whole={whole} />
@@ -83,18 +83,18 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
   );
 }
 
-/** A view for each name: what is asked has to say whose tool it is. */
+/** A view per tool name: an approval request has to name the server. */
 export function mcpView(name: string): ToolView {
   const { server, tool } = mcpName(name);
   return {
     icon: "plug",
     title: () => `${server || "MCP"} · ${tool || "tool"}`,
-    inline: outputWords,
+    inline: outputSummary,
     Body: Body,
     Full: Full,
-    asks: ({ input }) => (
+    request: ({ input }) => (
       <Stack>
-        <Asked label="Tool of an MCP server" text={`${server} · ${tool}`} />
+        <RequestField label="MCP tool" text={`${server} · ${tool}`} />
         <Literal label="Input" text={jsonOf(input)} />
       </Stack>
     ),

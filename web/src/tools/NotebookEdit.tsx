@@ -1,15 +1,15 @@
-/** A cell of a notebook that is changed, put in or taken out. */
+/** NotebookEdit call: a cell is changed, inserted or deleted. */
 import { useMemo } from "react";
 import { type DiffHunk, diffTexts } from "@/diff/lines";
 import { useSession } from "@/state/app";
 import type { ToolRow } from "@/state/rows";
 import { Counts, FileDiff } from "./parts/FileDiff";
-import { fieldsOf, listOf, pathOf, placeOf, textOf } from "./parts/fields";
+import { fieldsOf, listOf, pathOf, relativePath, textOf } from "./parts/fields";
+import { useFullCall } from "./parts/fullCall";
 import { LoadAll } from "./parts/LoadAll";
 import { Applied } from "./parts/Outcome";
 import { Stack } from "./parts/Section";
-import { useWhole } from "./parts/whole";
-import type { AskProps, CallProps, ToolView } from "./view";
+import type { CallProps, RequestProps, ToolView } from "./view";
 
 function modeOf(input: unknown): string {
   return textOf(input, "edit_mode") || "replace";
@@ -20,7 +20,7 @@ function noteOf(input: unknown): string {
   return `${modeOf(input)} cell${cell ? ` ${cell}` : ""}`;
 }
 
-/** The cell before and after. What it held before is in the notebook's own JSON, if that came whole. */
+/** A diff of the cell. The old source comes from the notebook's JSON, if that is complete. */
 function hunksOf(input: unknown, display: unknown): DiffHunk[] {
   const mode = modeOf(input);
   const before =
@@ -42,7 +42,7 @@ function sourceOf(notebook: string, cell: string): string {
 }
 
 function View({ row, sessionId, most }: CallProps & { most: number }) {
-  const whole = useWhole(row, sessionId);
+  const whole = useFullCall(row, sessionId);
   const cwd = useSession(sessionId)?.cwd ?? "";
   const { input, display } = whole.row;
   const hunks = useMemo(() => hunksOf(input, display), [input, display]);
@@ -56,7 +56,7 @@ function View({ row, sessionId, most }: CallProps & { most: number }) {
   );
 }
 
-function Asks({ input }: AskProps) {
+function ApprovalRequest({ input }: RequestProps) {
   const hunks = useMemo(() => hunksOf(input, null), [input]);
   const path = textOf(input, "notebook_path");
   return (
@@ -74,9 +74,9 @@ function Asks({ input }: AskProps) {
 export const notebookEdit: ToolView = {
   icon: "edit",
   title: (row: ToolRow, cwd?: string) =>
-    `Edit ${placeOf(pathOf(row), cwd) || "a notebook"} · ${noteOf(row.input)}`,
+    `Edit ${relativePath(pathOf(row), cwd) || "a notebook"} · ${noteOf(row.input)}`,
   inline: (row) => <Counts added={row.added} removed={row.removed} />,
   Body: (props) => <View {...props} most={200} />,
   Full: (props) => <View {...props} most={2_000} />,
-  asks: Asks,
+  request: ApprovalRequest,
 };

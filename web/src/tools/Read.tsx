@@ -1,21 +1,21 @@
-/** A file that was looked at: its lines with their numbers, or its pictures. */
+/** Read call: numbered lines or images of a file. */
+import { bytes, plural } from "@/format/values";
 import { useSession } from "@/state/app";
 import type { ToolRow } from "@/state/rows";
-import { bytes, plural } from "@/words/format";
 import { FileText } from "./parts/FileText";
-import { fieldsOf, hasFailed, insideOf, numberOf, pathOf, placeOf, textOf } from "./parts/fields";
-import { Asked } from "./parts/Literal";
+import { fieldsOf, hasFailed, numberOf, pathOf, relativePath, textOf, withinDirectory } from "./parts/fields";
+import { useFullCall } from "./parts/fullCall";
+import { RequestField } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { LongText } from "./parts/LongText";
 import { printedLines } from "./parts/numbered";
 import { Problem } from "./parts/Outcome";
-import { isDrawn, Pictures } from "./parts/Pictures";
-import { Ground, Section, Stack } from "./parts/Section";
-import { useWhole } from "./parts/whole";
-import type { AskProps, CallProps, ToolView } from "./view";
+import { isDrawn, ResultImages } from "./parts/ResultImages";
+import { CodeGround, Section, Stack } from "./parts/Section";
+import type { CallProps, RequestProps, ToolView } from "./view";
 
 function title(row: ToolRow, cwd?: string): string {
-  return `Read ${placeOf(pathOf(row), cwd) || "a file"}${range(row.input)}`;
+  return `Read ${relativePath(pathOf(row), cwd) || "a file"}${range(row.input)}`;
 }
 
 function range(input: unknown): string {
@@ -28,9 +28,9 @@ function range(input: unknown): string {
   return count === null ? `:${from}` : `:${from}–${from + count - 1}`;
 }
 
-/** What there was to see, in a few words. */
+/** A short summary of the content. */
 function inline(row: ToolRow): string {
-  if (row.pictures.length > 0 || textOf(row.display, "type") === "image") return pictureWords(row);
+  if (row.images.length > 0 || textOf(row.display, "type") === "image") return imageSummary(row);
   const file = fieldsOf(fieldsOf(row.display).file);
   const lines = numberOf(file, "numLines");
   const all = numberOf(file, "totalLines");
@@ -40,44 +40,44 @@ function inline(row: ToolRow): string {
     : plural(lines, "line");
 }
 
-function pictureWords(row: ToolRow): string {
+function imageSummary(row: ToolRow): string {
   const file = fieldsOf(fieldsOf(row.display).file);
   const width = numberOf(file.dimensions, "originalWidth");
   const height = numberOf(file.dimensions, "originalHeight");
   const size = numberOf(file, "originalSize");
-  const words = [width && height ? `${width} × ${height}` : "picture", size ? bytes(size) : ""];
-  return words.filter(Boolean).join(", ");
+  const parts = [width && height ? `${width} × ${height}` : "image", size ? bytes(size) : ""];
+  return parts.filter(Boolean).join(", ");
 }
 
-/** Pictures of the result; of a tool that gave them for people only, those. */
-function picturesOf(row: ToolRow) {
-  if (row.pictures.length > 0) return row.pictures;
+/** Images of the result, or of its display data. */
+function imagesOf(row: ToolRow) {
+  if (row.images.length > 0) return row.images;
   const file = fieldsOf(fieldsOf(row.display).file);
-  const picture = { mediaType: textOf(file, "type"), data: textOf(file, "base64") };
-  return isDrawn(picture) ? [picture] : [];
+  const image = { mediaType: textOf(file, "type"), data: textOf(file, "base64") };
+  return isDrawn(image) ? [image] : [];
 }
 
 function View({ row, sessionId, full }: CallProps & { full: boolean }) {
-  const whole = useWhole(row, sessionId);
+  const whole = useFullCall(row, sessionId);
   const call = whole.row;
-  const pictures = picturesOf(call);
+  const images = imagesOf(call);
   const path = pathOf(call);
   const cwd = useSession(sessionId)?.cwd ?? "";
-  const label = full || placeOf(path, cwd) !== insideOf(path, cwd) ? path : "";
+  const label = full || relativePath(path, cwd) !== withinDirectory(path, cwd) ? path : "";
   if (hasFailed(call)) return <Problem row={call} />;
   const { lines, note } = printedLines(call);
   return (
     <Stack>
-      <Pictures pictures={pictures} />
+      <ResultImages images={images} />
       {call.output && (
         <Section label={label}>
-          <Ground copied={lines.map((line) => line.text).join("\n")}>
+          <CodeGround copied={lines.map((line) => line.text).join("\n")}>
             <FileText lines={lines} path={path} most={full ? 2_000 : 40} />
-          </Ground>
+          </CodeGround>
         </Section>
       )}
       {note && (
-        <Section label="Told to the model with it">
+        <Section label="Notes for the model">
           <LongText text={note} most={3} />
         </Section>
       )}
@@ -86,8 +86,10 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
   );
 }
 
-function Asks({ input }: AskProps) {
-  return <Asked label="Read" text={textOf(input, "file_path", "path", "notebook_path") + range(input)} />;
+function ApprovalRequest({ input }: RequestProps) {
+  return (
+    <RequestField label="Read" text={textOf(input, "file_path", "path", "notebook_path") + range(input)} />
+  );
 }
 
 export const read: ToolView = {
@@ -96,5 +98,5 @@ export const read: ToolView = {
   inline,
   Body: (props) => <View {...props} full={false} />,
   Full: (props) => <View {...props} full />,
-  asks: Asks,
+  request: ApprovalRequest,
 };

@@ -1,13 +1,13 @@
-/** A skill or a command of the project that the agent took up. */
+/** Skill call: a skill or project command the agent uses. */
 import type { ToolRow } from "@/state/rows";
 import { Aside } from "./parts/Aside";
 import { fieldsOf, firstLine, hasFailed, jsonOf, textOf } from "./parts/fields";
-import { Asked } from "./parts/Literal";
+import { useFullCall } from "./parts/fullCall";
+import { RequestField } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { Problem } from "./parts/Outcome";
 import { Prose } from "./parts/Prose";
-import { Section, Sheet, Stack } from "./parts/Section";
-import { useWhole } from "./parts/whole";
+import { CopyableText, Section, Stack } from "./parts/Section";
 import type { CallProps, ToolView } from "./view";
 
 function nameOf(input: unknown): string {
@@ -21,19 +21,19 @@ function argumentsOf(input: unknown): string {
 }
 
 function View({ row, sessionId, full }: CallProps & { full: boolean }) {
-  const whole = useWhole(row, sessionId);
+  const whole = useFullCall(row, sessionId);
   const given = argumentsOf(row.input);
   return (
     <Stack>
-      {given && <Asked label="With" text={given} />}
+      {given && <RequestField label="Arguments" text={given} />}
       {hasFailed(row) ? (
         <Problem row={row} />
       ) : (
         whole.row.output && (
-          <Section label="Told to the model">
-            <Sheet copied={whole.row.output}>
+          <Section label="Instructions for the model">
+            <CopyableText copied={whole.row.output}>
               <Prose text={whole.row.output} most={full ? 1_000 : 20} />
-            </Sheet>
+            </CopyableText>
           </Section>
         )
       )}
@@ -44,14 +44,14 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
 
 export const skill: ToolView = {
   icon: "list",
-  title: (row: ToolRow) => `Skill ${firstLine(nameOf(row.input)) || "of the project"}`,
+  title: (row: ToolRow) => `Skill ${firstLine(nameOf(row.input)) || "from the project"}`,
   inline: (row) => <Aside>{firstLine(argumentsOf(row.input), 60)}</Aside>,
   Body: (props) => <View {...props} full={false} />,
   Full: (props) => <View {...props} full />,
-  asks: ({ input }) => (
+  request: ({ input }) => (
     <Stack>
-      <Asked label="Take up the skill" text={nameOf(input)} />
-      {argumentsOf(input) && <Asked label="With" text={argumentsOf(input)} />}
+      <RequestField label="Use skill" text={nameOf(input)} />
+      {argumentsOf(input) && <RequestField label="Arguments" text={argumentsOf(input)} />}
     </Stack>
   ),
 };

@@ -1,7 +1,7 @@
-/** The agent's list of what is to be done. */
+/** TodoWrite call: the agent's task list. */
 import { keyed } from "@/diff/keyed";
 import type { ToolRow } from "@/state/rows";
-import { Shown } from "@/ui/Hidden";
+import { VisibleText } from "@/ui/VisibleText";
 import { Aside } from "./parts/Aside";
 import { fieldsOf, firstLine, listOf, textOf } from "./parts/fields";
 import { Problem } from "./parts/Outcome";
@@ -9,7 +9,7 @@ import { Stack } from "./parts/Section";
 import type { ToolView } from "./view";
 
 interface Todo {
-  words: string;
+  text: string;
   status: string;
 }
 
@@ -23,7 +23,7 @@ function todosOf(input: unknown): Todo[] {
   return listOf(input, "todos").map((each) => {
     const status = textOf(each, "status");
     const doing = status === "in_progress" ? textOf(each, "activeForm") : "";
-    return { words: doing || textOf(each, "content", "subject", "activeForm"), status };
+    return { text: doing || textOf(each, "content", "subject", "activeForm"), status };
   });
 }
 
@@ -60,7 +60,7 @@ function Item({ todo }: { todo: Todo }) {
         {mark}
       </span>
       <span className={`min-w-0 wrap-anywhere ${ink}`}>
-        <Shown text={todo.words} />
+        <VisibleText text={todo.text} />
       </span>
       <span className="sr-only">({word})</span>
     </li>
@@ -80,5 +80,5 @@ export const todoWrite: ToolView = {
       <Problem row={row} />
     </Stack>
   ),
-  asks: ({ input }) => <List input={input} />,
+  request: ({ input }) => <List input={input} />,
 };

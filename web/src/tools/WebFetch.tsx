@@ -1,17 +1,17 @@
-/** A page of the web that was read. */
+/** WebFetch call: a fetched page. */
+import { bytes } from "@/format/values";
 import type { ToolRow } from "@/state/rows";
 import { hostOf } from "@/text/links";
-import { bytes } from "@/words/format";
 import { firstLine, hasFailed, numberOf, textOf } from "./parts/fields";
+import { useFullCall } from "./parts/fullCall";
 import { Link } from "./parts/Link";
-import { Asked, Literal } from "./parts/Literal";
+import { Literal, RequestField } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { Problem } from "./parts/Outcome";
-import { Pictures } from "./parts/Pictures";
 import { Prose } from "./parts/Prose";
-import { Section, Sheet, Stack } from "./parts/Section";
-import { useWhole } from "./parts/whole";
-import type { AskProps, CallProps, ToolView } from "./view";
+import { ResultImages } from "./parts/ResultImages";
+import { CopyableText, Section, Stack } from "./parts/Section";
+import type { CallProps, RequestProps, ToolView } from "./view";
 
 function url(row: ToolRow): string {
   return textOf(row.input, "url");
@@ -23,7 +23,7 @@ function inline(row: ToolRow): string {
 }
 
 function View({ row, sessionId, full }: CallProps & { full: boolean }) {
-  const whole = useWhole(row, sessionId);
+  const whole = useFullCall(row, sessionId);
   const call = whole.row;
   const asked = textOf(call.input, "prompt");
   const final = textOf(call.display, "url");
@@ -38,29 +38,29 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
           </>
         )}
       </p>
-      {asked && <Asked label="Wanted" text={asked} />}
+      {asked && <RequestField label="Prompt" text={asked} />}
       {hasFailed(call) ? (
         <Problem row={call} />
       ) : (
         call.settled && (
           <Section label="">
-            <Sheet copied={call.output}>
+            <CopyableText copied={call.output}>
               <Prose text={textOf(call.display, "result") || call.output} most={full ? 1_000 : 30} />
-            </Sheet>
+            </CopyableText>
           </Section>
         )
       )}
-      <Pictures pictures={call.pictures} />
+      <ResultImages images={call.images} />
       <LoadAll whole={whole} />
     </Stack>
   );
 }
 
-function Asks({ input }: AskProps) {
+function ApprovalRequest({ input }: RequestProps) {
   return (
     <Stack>
-      <Literal label="Address" text={textOf(input, "url")} />
-      {textOf(input, "prompt") && <Asked label="To find out" text={textOf(input, "prompt")} />}
+      <Literal label="URL" text={textOf(input, "url")} />
+      {textOf(input, "prompt") && <RequestField label="Prompt" text={textOf(input, "prompt")} />}
     </Stack>
   );
 }
@@ -72,5 +72,5 @@ export const webFetch: ToolView = {
   inline,
   Body: (props) => <View {...props} full={false} />,
   Full: (props) => <View {...props} full />,
-  asks: Asks,
+  request: ApprovalRequest,
 };

@@ -1,25 +1,25 @@
-/** A search in the web: titles, addresses, extracts. */
+/** WebSearch call: titles, URLs, excerpts. */
 import { keyed } from "@/diff/keyed";
+import { plural } from "@/format/values";
 import type { ToolRow } from "@/state/rows";
-import { Shown } from "@/ui/Hidden";
-import { plural } from "@/words/format";
+import { VisibleText } from "@/ui/VisibleText";
 import { fieldsOf, firstLine, hasFailed, listOf, textOf, textsOf } from "./parts/fields";
+import { useFullCall } from "./parts/fullCall";
 import { Link } from "./parts/Link";
-import { Asked } from "./parts/Literal";
+import { RequestField } from "./parts/Literal";
 import { LoadAll } from "./parts/LoadAll";
 import { Problem } from "./parts/Outcome";
 import { Prose } from "./parts/Prose";
 import { Stack } from "./parts/Section";
-import { useWhole } from "./parts/whole";
-import type { AskProps, CallProps, ToolView } from "./view";
+import type { CallProps, RequestProps, ToolView } from "./view";
 
 interface Hit {
   title: string;
   address: string;
-  words: string;
+  snippet: string;
 }
 
-/** Engines give hits in a list, or in lists within it. */
+/** Results may be nested in lists. */
 function hitsOf(row: ToolRow): Hit[] {
   const found = listOf(row.display, "results").flatMap((each) => {
     const inner = listOf(each, "content");
@@ -29,30 +29,30 @@ function hitsOf(row: ToolRow): Hit[] {
     .map((each) => ({
       title: textOf(each, "title"),
       address: textOf(each, "url"),
-      words: textOf(each, "snippet"),
+      snippet: textOf(each, "snippet"),
     }))
     .filter((hit) => hit.address);
 }
 
 function View({ row, sessionId, full }: CallProps & { full: boolean }) {
-  const whole = useWhole(row, sessionId);
+  const whole = useFullCall(row, sessionId);
   const hits = hitsOf(whole.row);
   const shown = full ? hits : hits.slice(0, 10);
   if (hasFailed(row)) return <Problem row={row} />;
   if (!row.settled) return null;
   return (
     <Stack>
-      {hits.length === 0 && <Prose text={whole.row.output || "Nothing was found."} />}
+      {hits.length === 0 && <Prose text={whole.row.output || "No results."} />}
       <ol className="m-0 flex list-none flex-col gap-2 p-0">
         {keyed(shown).map(({ key, item }) => (
           <li key={key} className="min-w-0">
             <Link address={item.address}>
-              <Shown text={item.title || item.address} />
+              <VisibleText text={item.title || item.address} />
             </Link>
             <span className="block truncate text-small text-ink-3">
-              <Shown text={item.address} />
+              <VisibleText text={item.address} />
             </span>
-            {item.words && <span className="block wrap-anywhere text-ink-2">{item.words}</span>}
+            {item.snippet && <span className="block wrap-anywhere text-ink-2">{item.snippet}</span>}
           </li>
         ))}
       </ol>
@@ -62,14 +62,14 @@ function View({ row, sessionId, full }: CallProps & { full: boolean }) {
   );
 }
 
-function Asks({ input }: AskProps) {
+function ApprovalRequest({ input }: RequestProps) {
   const only = textsOf(input, "allowed_domains");
   const never = textsOf(input, "blocked_domains");
   return (
     <Stack>
-      <Asked label="Search the web for" text={textOf(input, "query")} />
-      {only.length > 0 && <Asked label="Only at" text={only.join(", ")} />}
-      {never.length > 0 && <Asked label="Not at" text={never.join(", ")} />}
+      <RequestField label="Search the web for" text={textOf(input, "query")} />
+      {only.length > 0 && <RequestField label="Only domains" text={only.join(", ")} />}
+      {never.length > 0 && <RequestField label="Excluded domains" text={never.join(", ")} />}
     </Stack>
   );
 }
@@ -80,5 +80,5 @@ export const webSearch: ToolView = {
   inline: (row) => (fieldsOf(row.display).results ? plural(hitsOf(row).length, "result") : null),
   Body: (props) => <View {...props} full={false} />,
   Full: (props) => <View {...props} full />,
-  asks: Asks,
+  request: ApprovalRequest,
 };

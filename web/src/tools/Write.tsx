@@ -1,29 +1,29 @@
-/** A file that is written whole: as a diff against what was there, or against nothing. */
+/** Write call: a diff against the previous content, or a new file. */
 import { useMemo } from "react";
 import { useSession } from "@/state/app";
 import type { ToolRow } from "@/state/rows";
-import { askedContent, toldChanges } from "./parts/edits";
+import { reportedChanges, requestedContent } from "./parts/edits";
 import { Counts, FileDiff } from "./parts/FileDiff";
-import { lineCount, pathOf, placeOf, textOf } from "./parts/fields";
+import { lineCount, pathOf, relativePath, textOf } from "./parts/fields";
+import { useFullCall } from "./parts/fullCall";
 import { LoadAll } from "./parts/LoadAll";
 import { Applied } from "./parts/Outcome";
 import { Stack } from "./parts/Section";
-import { useWhole } from "./parts/whole";
-import type { AskProps, CallProps, ToolView } from "./view";
+import type { CallProps, RequestProps, ToolView } from "./view";
 
 function View({ row, sessionId, most }: CallProps & { most: number }) {
-  const whole = useWhole(row, sessionId);
+  const whole = useFullCall(row, sessionId);
   const cwd = useSession(sessionId)?.cwd ?? "";
   const { input, display } = whole.row;
-  const told = useMemo(() => toldChanges(display), [display]);
-  const changes = useMemo(() => told ?? askedContent(input), [told, input]);
+  const reported = useMemo(() => reportedChanges(display), [display]);
+  const changes = useMemo(() => reported ?? requestedContent(input), [reported, input]);
   const kind = textOf(display, "type");
   return (
     <Stack>
       <FileDiff
         {...changes}
         path={pathOf(row)}
-        note={kind === "create" ? "new file" : told ? "" : "whole file"}
+        note={kind === "create" ? "new file" : reported ? "" : "whole file"}
         most={most}
         cwd={cwd}
       />
@@ -33,23 +33,23 @@ function View({ row, sessionId, most }: CallProps & { most: number }) {
   );
 }
 
-function Asks({ input }: AskProps) {
-  const changes = useMemo(() => askedContent(input), [input]);
+function ApprovalRequest({ input }: RequestProps) {
+  const changes = useMemo(() => requestedContent(input), [input]);
   const path = textOf(input, "file_path", "path");
   return <FileDiff {...changes} path={path} note="the whole file" most={Number.POSITIVE_INFINITY} counted />;
 }
 
 function inline(row: ToolRow) {
-  const told = row.added > 0 || row.removed > 0;
+  const reported = row.added > 0 || row.removed > 0;
   const asked = lineCount(textOf(row.input, "content")) + row.missing.input.lines;
-  return <Counts added={told ? row.added : asked} removed={row.removed} />;
+  return <Counts added={reported ? row.added : asked} removed={row.removed} />;
 }
 
 export const write: ToolView = {
   icon: "file",
-  title: (row: ToolRow, cwd?: string) => `Write ${placeOf(pathOf(row), cwd) || "a file"}`,
+  title: (row: ToolRow, cwd?: string) => `Write ${relativePath(pathOf(row), cwd) || "a file"}`,
   inline,
   Body: (props) => <View {...props} most={60} />,
   Full: (props) => <View {...props} most={2_000} />,
-  asks: Asks,
+  request: ApprovalRequest,
 };

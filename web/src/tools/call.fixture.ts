@@ -18,7 +18,7 @@ export function call(name: string, change: Partial<ToolRow> = {}): ToolRow {
     writing: "",
     status,
     output: "",
-    pictures: [],
+    images: [],
     display: null,
     tail: "",
     printed: 0,

@@ -1,4 +1,4 @@
-/** Which view shows which tool. A tool that is not listed is shown by its name, its input and its output (S000-74). */
+/** Tool views by name. Unlisted tools use the generic view. */
 import { agent } from "./Agent";
 import { askUserQuestion } from "./AskUserQuestion";
 import { bash } from "./Bash";
@@ -21,9 +21,9 @@ import { webFetch } from "./WebFetch";
 import { webSearch } from "./WebSearch";
 import { write } from "./Write";
 
-export type { AskProps, CallProps, ToolView } from "./view";
+export type { ToolView } from "./view";
 
-/** By name, with the names other engines have for the same. */
+/** Includes the names other engines use for the same tools. */
 export const VIEWS: ReadonlyMap<string, ToolView> = new Map([
   ["Agent", agent],
   ["Task", agent],

@@ -1,4 +1,4 @@
-/** What the page knows of a kind of tool: how a call of it is named, shown, and asked about. */
+/** The view of a tool: title, body, and approval request. */
 import type { ComponentType, ReactNode } from "react";
 import type { ToolRow } from "@/state/rows";
 import type { IconName } from "@/ui/Icon";
@@ -8,21 +8,21 @@ export interface CallProps {
   sessionId: string;
 }
 
-export interface AskProps {
+export interface RequestProps {
   input: Record<string, unknown>;
   sessionId: string;
 }
 
 export interface ToolView {
   icon: IconName;
-  /** The one line that stands for the call; plain text. Paths are told as seen from `cwd`, if that is given. */
+  /** Title of the call; plain text. Paths are relative to `cwd`, if given. */
   title(row: ToolRow, cwd?: string): string;
-  /** More at the right of that line: +12 −3, a count. */
+  /** At the right of the title: +12 −3, a count. */
   inline?(row: ToolRow): ReactNode;
-  /** What is under the line when it is open. */
+  /** Content when expanded. */
   Body: ComponentType<CallProps>;
-  /** The same with all the room there is; `Body` unless given. */
+  /** Content of the inspector; `Body` by default. */
   Full?: ComponentType<CallProps>;
-  /** What a person decides on, in full and as it is: nothing in it is interpreted (FM-38). */
-  asks?: ComponentType<AskProps>;
+  /** The request for approval: complete and not interpreted. */
+  request?: ComponentType<RequestProps>;
 }

@@ -52,9 +52,9 @@ function full(row: ToolRow): HTMLElement {
 }
 
 function asks(name: string, input: Record<string, unknown>): HTMLElement {
-  const Asks = viewOf(name).asks;
-  if (!Asks) throw new Error(`${name} is never asked about`);
-  return draw(<Asks input={input} sessionId="session-1" />);
+  const ApprovalRequest = viewOf(name).request;
+  if (!ApprovalRequest) throw new Error(`${name} is never asked about`);
+  return draw(<ApprovalRequest input={input} sessionId="session-1" />);
 }
 
 const click = (element: Element | undefined) => act(() => (element as HTMLElement).click());
@@ -178,7 +178,7 @@ describe("whatever a call holds", () => {
         for (const shown of [
           body(each),
           full(each),
-          viewOf(each.name).asks ? asks(each.name, each.input) : place,
+          viewOf(each.name).request ? asks(each.name, each.input) : place,
         ]) {
           expect(
             shown.querySelector("script, iframe, object, embed, style, link, form, svg[onload]"),
@@ -318,7 +318,7 @@ describe("other tools", () => {
     const output = "41\tdef total():\n42\t\treturn 1\n\n<system-reminder>\nBe kind.\n</system-reminder>";
     body(call("Read", { input: { file_path: "/w/a.py", offset: 41, limit: 2 }, output }));
     expect(place.textContent).toContain("41def total():");
-    expect(place.textContent).toContain("Told to the model with it");
+    expect(place.textContent).toContain("Notes for the model");
     expect(
       viewOf("Read").title(call("Read", { input: { file_path: "/w/a.py", offset: 41, limit: 2 } }), "/w"),
     ).toBe("Read a.py:41–42");
@@ -364,16 +364,16 @@ describe("other tools", () => {
     body(call("AskUserQuestion", { input: { questions }, display: { answers: { "Which?": "Postgres" } } }));
     expect([...place.querySelectorAll("li")].map((each) => each.textContent)).toEqual([
       "SQLite",
-      "✓Postgres (chosen)",
+      "✓Postgres (selected)",
     ]);
   });
 
   it("a tool of an MCP server is named by both, and its pictures are drawn only if they are pictures", () => {
     const svg = { mediaType: "image/svg+xml", data: "PHN2Zz4=" };
-    body(call("mcp__my_server__draw__it", { pictures: [{ mediaType: "image/png", data: "iVBORw0=" }, svg] }));
+    body(call("mcp__my_server__draw__it", { images: [{ mediaType: "image/png", data: "iVBORw0=" }, svg] }));
     expect(viewOf("mcp__my_server__draw__it").title(call(""))).toBe("my_server · draw__it");
     expect(place.querySelectorAll("img")).toHaveLength(1);
-    expect(place.textContent).toContain("1 picture of a kind that is not shown here");
+    expect(place.textContent).toContain("1 image of an unsupported type");
   });
 
   it("links of the web only are links", () => {

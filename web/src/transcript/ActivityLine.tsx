@@ -1,4 +1,4 @@
-/** What goes on between two rows: the model is asked, or asked again. */
+/** The pending model request, or its retry. */
 import { useOfTranscript } from "@/state/hooks";
 import type { Transcript } from "@/state/transcript";
 

@@ -52,7 +52,7 @@ function show(transcript: Transcript): void {
   act(() =>
     root.render(
       <Tooltip.Provider>
-        <LineView transcript={transcript} item={item} place={0} line={() => undefined} />
+        <LineView transcript={transcript} item={item} position={0} line={() => undefined} />
       </Tooltip.Provider>,
     ),
   );
@@ -64,7 +64,7 @@ const isOpen = () => head().getAttribute("aria-expanded") === "true";
 /** A sub-agent that is over, with another one in it that ran a command. */
 function nested(): Transcript {
   const transcript = new Transcript("t");
-  transcript.begin(
+  transcript.load(
     [
       call("a", "Task", { description: "review" }),
       call("b", "Task", { description: "deeper" }, "a"),
@@ -110,18 +110,18 @@ test.each([false, true])(
 
 test("what an agent does comes in one by one, and stays when it is over", () => {
   const transcript = new Transcript("t");
-  transcript.begin([call("x", "Task", { description: "look" })], "epoch");
+  transcript.load([call("x", "Task", { description: "look" })], "epoch");
   show(transcript);
   expect(isOpen()).toBe(true);
   act(() => {
-    transcript.take([call("y", "Bash", { command: "ls" }, "x")]);
-    transcript.tell();
+    transcript.append([call("y", "Bash", { command: "ls" }, "x")]);
+    transcript.notify();
   });
   expect(place.textContent).toContain("$ ls");
   expect(place.textContent).toContain("(1 tool)");
   act(() => {
-    transcript.take([done("y", "Bash", "x"), done("x", "Task")]);
-    transcript.tell();
+    transcript.append([done("y", "Bash", "x"), done("x", "Task")]);
+    transcript.notify();
   });
   expect(isOpen()).toBe(true);
   expect(place.textContent).toContain("$ ls");

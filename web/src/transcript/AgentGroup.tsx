@@ -1,21 +1,21 @@
-/** A sub-agent: its call, and under it what it said and did. */
+/** A sub-agent: its call, and its rows below. */
+import type { ReactNode } from "react";
+import { duration, plural } from "@/format/values";
 import { useApp } from "@/state/app";
 import { useOfTranscript, useRow } from "@/state/hooks";
 import { isOver, type Row, type ToolRow } from "@/state/rows";
 import type { Transcript } from "@/state/transcript";
 import { Button } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
-import { duration, plural } from "@/words/format";
 import { Elapsed } from "./Elapsed";
-import { useFold } from "./place";
+import { toolStatusStyle } from "./labels";
 import { RowFrame } from "./RowFrame";
-import { RowView } from "./rows/RowView";
 import { ToolLine } from "./ToolLine";
-import { toolStanding } from "./words";
+import { useFold } from "./useFold";
 
 const NAMES = new Set(["Agent", "Task"]);
 const NONE: string[] = [];
-/** Of a long run the end is shown first. */
+/** Rows shown of a long run: its end. */
 const SHOWN = 30;
 
 export function isAgent(transcript: Transcript, row: ToolRow): boolean {
@@ -26,15 +26,19 @@ interface Props {
   transcript: Transcript;
   row: ToolRow;
   sessionId: string;
+  /** Renders a child row; given by `RowView`, which imports this module. */
+  renderRow: RenderRow;
 }
 
-export function AgentGroup({ transcript, row, sessionId }: Props) {
+type RenderRow = (transcript: Transcript, row: Row) => ReactNode;
+
+export function AgentGroup({ transcript, row, sessionId, renderRow }: Props) {
   const children = useOfTranscript(transcript, (all) => all.fold.children.get(row.id) ?? NONE);
-  const waits = useWaits(transcript, row.id);
+  const needsApproval = useNeedsApproval(transcript, row.id);
   const [chosen, change] = useFold(`agent-${row.id}`, true);
-  const open = waits || chosen;
+  const open = needsApproval || chosen;
   const tools = children.reduce((sum, id) => sum + (transcript.row(id)?.kind === "tool" ? 1 : 0), 0);
-  const { shape, word, ink, edge } = toolStanding(row);
+  const { shape, label, ink, edge } = toolStatusStyle(row);
   return (
     <div className={`border-l-2 ${edge}`} data-status={row.status}>
       <button
@@ -60,19 +64,26 @@ export function AgentGroup({ transcript, row, sessionId }: Props) {
         >
           {shape}
         </span>
-        <span className="sr-only">{waits ? "needs you" : word}</span>
+        <span className="sr-only">{needsApproval ? "needs you" : label}</span>
       </button>
       {open && (
         <div className="ml-[13px] border-l border-line pl-3">
-          <Children transcript={transcript} ids={children} of={row.id} />
-          <ToolLine transcript={transcript} row={row} sessionId={sessionId} title="Prompt and answer" />
+          <Children transcript={transcript} ids={children} of={row.id} renderRow={renderRow} />
+          <ToolLine transcript={transcript} row={row} sessionId={sessionId} title="Prompt and result" />
         </div>
       )}
     </div>
   );
 }
 
-function Children({ transcript, ids, of }: { transcript: Transcript; ids: string[]; of: string }) {
+interface ChildrenProps {
+  transcript: Transcript;
+  ids: string[];
+  of: string;
+  renderRow: RenderRow;
+}
+
+function Children({ transcript, ids, of, renderRow }: ChildrenProps) {
   const [all, showAll] = useFold(`all-${of}`, false);
   const hidden = all ? 0 : Math.max(0, ids.length - SHOWN);
   return (
@@ -83,31 +94,31 @@ function Children({ transcript, ids, of }: { transcript: Transcript; ids: string
         </Button>
       )}
       {ids.slice(hidden).map((id) => (
-        <Child key={id} transcript={transcript} id={id} />
+        <Child key={id} transcript={transcript} id={id} renderRow={renderRow} />
       ))}
     </>
   );
 }
 
-function Child({ transcript, id }: { transcript: Transcript; id: string }) {
+function Child({ transcript, id, renderRow }: { transcript: Transcript; id: string; renderRow: RenderRow }) {
   const row: Row | undefined = useRow(transcript, id);
   if (!row) return null;
   return (
     <RowFrame sessionId={transcript.id} row={row}>
-      <RowView transcript={transcript} row={row} />
+      {renderRow(transcript, row)}
     </RowFrame>
   );
 }
 
 export function descriptionOf(row: ToolRow): string {
   const { description, subagent_type: kind, prompt } = row.input;
-  for (const words of [description, kind, prompt])
-    if (typeof words === "string" && words) return words.slice(0, 200);
+  for (const candidate of [description, kind, prompt])
+    if (typeof candidate === "string" && candidate) return candidate.slice(0, 200);
   return row.name || "an agent";
 }
 
-/** Whether somebody is asked about something in it. */
-function useWaits(transcript: Transcript, id: string): boolean {
+/** Whether one of its calls needs approval. */
+function useNeedsApproval(transcript: Transcript, id: string): boolean {
   return useApp((state) =>
     (state.sessions[transcript.id]?.interactions ?? []).some((each) => isBelow(transcript, each.call_id, id)),
   );

@@ -1,7 +1,7 @@
-/** For how long something has been going on, second by second. */
+/** Elapsed time, updated every second. */
 import { useEffect, useState } from "react";
-import { duration } from "@/words/format";
-import { serverNow } from "@/words/now";
+import { serverNow } from "@/format/serverClock";
+import { duration } from "@/format/values";
 
 export function Elapsed({ since }: { since: number }) {
   const [now, setNow] = useState(serverNow);

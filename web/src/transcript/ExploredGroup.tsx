@@ -1,13 +1,13 @@
-/** A run of looking around, folded to one line: "Explored 7 files". What went wrong in it is not folded. */
+/** A group of read-only calls on one line: "Explored 7 files". Failed calls stay visible. */
 import { useRef, useSyncExternalStore } from "react";
+import { duration, plural } from "@/format/values";
 import type { ToolRow } from "@/state/rows";
 import { isOver } from "@/state/rows";
 import type { Transcript } from "@/state/transcript";
 import { Icon } from "@/ui/Icon";
-import { duration, plural } from "@/words/format";
-import { useFold } from "./place";
 import { RowFrame } from "./RowFrame";
 import { ToolLine } from "./ToolLine";
+import { useFold } from "./useFold";
 
 export function ExploredGroup({
   transcript,
@@ -33,7 +33,7 @@ export function ExploredGroup({
       >
         <Icon name={open ? "chevronDown" : "chevronRight"} size={12} className="text-ink-3" />
         <Icon name="search" size={14} className="text-ink-3" />
-        <span className="min-w-0 flex-1 truncate">{wordsOf(rows, running)}</span>
+        <span className="min-w-0 flex-1 truncate">{groupLabel(rows, running)}</span>
         <span className="tabular shrink-0 text-small text-ink-3">{took >= 100 ? duration(took) : ""}</span>
         <span
           className={`w-4 shrink-0 text-center ${running ? "pulse-needs text-running" : "text-done"}`}
@@ -53,7 +53,7 @@ export function ExploredGroup({
   );
 }
 
-export function wordsOf(rows: readonly ToolRow[], running: boolean): string {
+export function groupLabel(rows: readonly ToolRow[], running: boolean): string {
   const files = new Set<unknown>();
   let searches = 0;
   for (const row of rows) {
@@ -67,12 +67,12 @@ export function wordsOf(rows: readonly ToolRow[], running: boolean): string {
   return `${running ? "Exploring" : "Explored"} ${what.join(", ")}`;
 }
 
-/** The rows of a run; the same array as long as none of them changed. */
+/** The rows of a group; the same array until one of them changes. */
 function useTools(transcript: Transcript, ids: string[]): ToolRow[] {
   const last = useRef<ToolRow[]>([]);
   return useSyncExternalStore(
     (listener) => {
-      const ends = ids.map((id) => transcript.onRow(id, listener));
+      const ends = ids.map((id) => transcript.subscribeRow(id, listener));
       return () => {
         for (const end of ends) end();
       };

@@ -1,54 +1,59 @@
-/** A call in full: what was asked for, what came of it, who allowed it (S000-79, third level). */
+/** Inspector: a call's input, output and permission decision in full. */
 import { useQuery } from "@tanstack/react-query";
 import { Tabs } from "radix-ui";
 import { useState } from "react";
-import { api, said, wordsOf } from "@/api/client";
+import { api, errorMessage, unwrap } from "@/api/client";
+import { bytes, duration, moment } from "@/format/values";
 import { useRow } from "@/state/hooks";
 import type { ToolRow } from "@/state/rows";
 import type { Transcript } from "@/state/transcript";
 import { Ansi } from "@/text/Ansi";
 import { Code } from "@/text/Code";
-import { plain } from "@/text/terminal";
+import { plainText } from "@/text/terminal";
 import { viewOf } from "@/tools/registry";
-import { Boundary } from "@/ui/Boundary";
 import { Button } from "@/ui/Button";
 import { copy } from "@/ui/copy";
+import { ErrorBoundary } from "@/ui/ErrorBoundary";
 import { Icon } from "@/ui/Icon";
 import { Sheet } from "@/ui/Sheet";
-import { bytes, duration, moment } from "@/words/format";
 import { closeInspector, useInspected } from "./inspect";
+import { toolStatusStyle } from "./labels";
 import { linkTo } from "./links";
-import { toolStanding } from "./words";
 
 export function Inspector({ transcript }: { transcript: Transcript }) {
   const { sessionId, callId } = useInspected();
   if (sessionId !== transcript.id || !callId) return null;
-  return <Opened key={callId} transcript={transcript} callId={callId} />;
+  return <OpenInspector key={callId} transcript={transcript} callId={callId} />;
 }
 
-function Opened({ transcript, callId }: { transcript: Transcript; callId: string }) {
+function OpenInspector({ transcript, callId }: { transcript: Transcript; callId: string }) {
   const row = useRow(transcript, callId);
   if (row?.kind !== "tool") return null;
   const view = viewOf(row.name);
   return (
     <Sheet open onClose={closeInspector} title={view.title(row)} about={about(row)} wide>
-      <Look transcript={transcript} row={row} />
+      <CallDetails transcript={transcript} row={row} />
     </Sheet>
   );
 }
 
 function about(row: ToolRow): string {
-  const { word } = toolStanding(row);
-  return [row.name, word, moment(row.startedAt || row.at), row.durationMs > 0 ? duration(row.durationMs) : ""]
+  const { label } = toolStatusStyle(row);
+  return [
+    row.name,
+    label,
+    moment(row.startedAt || row.at),
+    row.durationMs > 0 ? duration(row.durationMs) : "",
+  ]
     .filter(Boolean)
     .join(" · ");
 }
 
-function Look({ transcript, row }: { transcript: Transcript; row: ToolRow }) {
+function CallDetails({ transcript, row }: { transcript: Transcript; row: ToolRow }) {
   const whole = useQuery({
     queryKey: ["call", transcript.id, row.id, row.status],
     queryFn: () =>
-      said(
+      unwrap(
         api.GET("/sessions/{id}/calls/{call_id}", {
           params: { path: { id: transcript.id, call_id: row.id } },
         }),
@@ -62,7 +67,7 @@ function Look({ transcript, row }: { transcript: Transcript; row: ToolRow }) {
   return (
     <Tabs.Root defaultValue="view" className="flex min-h-0 flex-col">
       <div className="hairline-b sticky top-0 z-10 flex flex-wrap items-center gap-1 bg-surface-1 px-3 py-2">
-        <Tabs.List aria-label="What of the call" className="flex gap-0.5">
+        <Tabs.List aria-label="Call details" className="flex gap-0.5">
           <Tab value="view">Call</Tab>
           <Tab value="input">Input</Tab>
           <Tab value="output">Output</Tab>
@@ -74,7 +79,7 @@ function Look({ transcript, row }: { transcript: Transcript; row: ToolRow }) {
         <Button
           look="quiet"
           icon={<Icon name="copy" />}
-          onClick={() => void copy(plain(output), "Output copied")}
+          onClick={() => void copy(plainText(output), "Output copied")}
         >
           Copy output
         </Button>
@@ -89,14 +94,14 @@ function Look({ transcript, row }: { transcript: Transcript; row: ToolRow }) {
       <div className="min-w-0 px-4 py-3">
         {whole.error && (
           <p role="alert" className="m-0 mb-2 text-failed">
-            Only what is on this page can be shown: {wordsOf(whole.error)}
+            The full call could not be loaded: {errorMessage(whole.error)}
           </p>
         )}
         <Tabs.Content value="view">
           <Decision row={row} />
-          <Boundary what="This call" resetKey={row}>
+          <ErrorBoundary label="This call" resetKey={row}>
             <Full row={row} sessionId={transcript.id} />
-          </Boundary>
+          </ErrorBoundary>
         </Tabs.Content>
         <Tabs.Content value="input">
           <pre className="m-0 font-mono text-code break-words whitespace-pre-wrap">
@@ -122,7 +127,7 @@ function Tab({ value, children }: { value: string; children: string }) {
   );
 }
 
-/** Who decided that it may run, and why. */
+/** Who allowed or denied it, and why. */
 function Decision({ row }: { row: ToolRow }) {
   const { interaction, decided } = row;
   const person = interaction?.outcome
@@ -131,17 +136,17 @@ function Decision({ row }: { row: ToolRow }) {
   const rule = decided
     ? [decided.verdict === "accept" ? "allowed" : "denied", decided.why || decided.source]
     : [];
-  const words = person || rule.filter(Boolean).join(": ");
-  if (!words) return null;
-  return <p className="m-0 mb-2 text-ink-3">Permission: {words}</p>;
+  const text = person || rule.filter(Boolean).join(": ");
+  if (!text) return null;
+  return <p className="m-0 mb-2 text-ink-3">Permission: {text}</p>;
 }
 
-/** Characters drawn at once. */
+/** Characters rendered at once. */
 const PART = 262_144;
 
 function Output({ text }: { text: string }) {
   const [shown, setShown] = useState(PART);
-  if (!text) return <p className="m-0 text-ink-3">There is no output.</p>;
+  if (!text) return <p className="m-0 text-ink-3">No output.</p>;
   const parts: string[] = [];
   for (let from = 0; from < Math.min(shown, text.length); from += PART / 8)
     parts.push(text.slice(from, Math.min(from + PART / 8, shown)));

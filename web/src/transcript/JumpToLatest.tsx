@@ -1,16 +1,16 @@
-/** The way back to the end, and how much has come there since it was left. */
+/** Button to the end of the transcript, with the number of new rows. */
 import { useRef } from "react";
 import { useCommand } from "@/keys/useCommand";
 import type { Item } from "@/state/rows";
 import { Button } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
-import type { Reading } from "./scroll/reading";
+import type { Virtualizer } from "./scroll/virtualizer";
 
-export function JumpToLatest({ reading, items }: { reading: Reading; items: readonly Item[] }) {
+export function JumpToLatest({ virtualizer, items }: { virtualizer: Virtualizer; items: readonly Item[] }) {
   const last = useRef("");
-  const { pinned } = reading;
+  const { pinned } = virtualizer;
   if (pinned) last.current = items.at(-1)?.id ?? "";
-  useCommand("latest", () => reading.toEnd());
+  useCommand("latest", () => virtualizer.scrollToEnd());
   if (pinned) return null;
   const seen = items.findLastIndex((item) => item.id === last.current);
   const fresh = seen < 0 ? 0 : items.length - 1 - seen;
@@ -21,7 +21,7 @@ export function JumpToLatest({ reading, items }: { reading: Reading; items: read
         look="plain"
         className="pointer-events-auto border border-line shadow-float"
         icon={<Icon name="down" />}
-        onClick={() => reading.toEnd()}
+        onClick={() => virtualizer.scrollToEnd()}
       >
         Jump to latest{fresh > 0 ? ` (${fresh} new)` : ""}
       </Button>

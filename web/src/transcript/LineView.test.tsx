@@ -2,12 +2,12 @@ import { Tooltip } from "radix-ui";
 import { act } from "react";
 import { createRoot } from "react-dom/client";
 import { expect, test, vi } from "vitest";
-import { byId, session } from "@/shell/session.fixture";
+import { byId, session } from "@/layout/session.fixture";
 import { useApp } from "@/state/app";
 import { Transcript } from "@/state/transcript";
 import type { Entry } from "@/stream/frames";
 import { LineView } from "./LineView";
-import { FirstWords } from "./rows/SendingRow";
+import { FirstPrompt } from "./rows/SendingRow";
 
 (globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean }).IS_REACT_ACT_ENVIRONMENT = true;
 
@@ -19,14 +19,20 @@ function note(seq: number, text: unknown): Entry {
 test("a row that cannot be drawn says so in its own place, and the others are there", () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   const transcript = new Transcript("t");
-  transcript.begin([note(1, "before"), note(2, { not: "a text" }), note(3, "after")], "epoch");
+  transcript.load([note(1, "before"), note(2, { not: "a text" }), note(3, "after")], "epoch");
   const place = document.createElement("div");
   const root = createRoot(place);
   act(() =>
     root.render(
       <Tooltip.Provider>
         {transcript.fold.items.map((item, index) => (
-          <LineView key={item.id} transcript={transcript} item={item} place={index} line={() => undefined} />
+          <LineView
+            key={item.id}
+            transcript={transcript}
+            item={item}
+            position={index}
+            line={() => undefined}
+          />
         ))}
       </Tooltip.Provider>,
     ),
@@ -43,7 +49,7 @@ test("a session that has just begun shows what it began with before its log has 
   const begun = (seconds: number) => {
     const created_at = Date.now() / 1000 - seconds;
     useApp.setState({ sessions: byId(session("s", { first_prompt: "Fix the <test>", created_at })) });
-    act(() => root.render(<FirstWords key={seconds} sessionId="s" />));
+    act(() => root.render(<FirstPrompt key={seconds} sessionId="s" />));
     return place.textContent;
   };
   expect(begun(1)).toBe("YouFix the <test>");

@@ -1,4 +1,4 @@
-/** One line of the list: a row, or a run of them. */
+/** One line of the list: a row or a group. */
 import { memo, useMemo } from "react";
 import { useRow } from "@/state/hooks";
 import type { Item } from "@/state/rows";
@@ -10,13 +10,13 @@ import { RowView } from "./rows/RowView";
 interface Props {
   transcript: Transcript;
   item: Item;
-  place: number;
+  position: number;
   line: (element: HTMLElement | null) => (() => void) | undefined;
 }
 
-export const LineView = memo(function LineView({ transcript, item, place, line }: Props) {
+export const LineView = memo(function LineView({ transcript, item, position, line }: Props) {
   const row = useRow(transcript, item.id);
-  const at = useMemo(() => ({ ref: line, place }), [line, place]);
+  const at = useMemo(() => ({ ref: line, position }), [line, position]);
   if (!row) return null;
   return (
     <RowFrame sessionId={transcript.id} row={row} group={item.group} line={at}>

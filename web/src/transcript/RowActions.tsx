@@ -1,18 +1,18 @@
-/** What one can do with a row: shown where the pointer, the keys or a finger are. */
+/** Actions on a row, shown on hover, focus or touch. */
 import { useNavigate } from "@tanstack/react-router";
-import { complain, fork } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { fork, showError } from "@/state/actions";
+import { hasScope, useApp } from "@/state/app";
 import type { Row } from "@/state/rows";
 import { IconButton } from "@/ui/Button";
 import { copy } from "@/ui/copy";
 import { Icon } from "@/ui/Icon";
 import { inspect } from "./inspect";
 import { linkTo } from "./links";
-import { textOf, wholeText } from "./rows/whole";
+import { fullText, textOf } from "./rows/fullText";
 
 export function RowActions({ sessionId, row, group }: { sessionId: string; row: Row; group: boolean }) {
   const navigate = useNavigate();
-  const operates = useApp((state) => may(state.me, "operate"));
+  const operates = useApp((state) => hasScope(state.me, "operate"));
   const text = textOf(row);
   const forks =
     operates && row.seq > 0 && (row.kind === "user" || row.kind === "text" || row.kind === "turn");
@@ -24,27 +24,23 @@ export function RowActions({ sessionId, row, group }: { sessionId: string; row: 
   return (
     <div className="absolute top-0.5 right-3 flex items-center rounded-box border border-line bg-surface-1">
       {row.kind === "tool" && (
-        <IconButton
-          label="Look at it in full"
-          command="row.inspect"
-          onClick={() => inspect(sessionId, row.id)}
-        >
+        <IconButton label="Inspect call" command="row.inspect" onClick={() => inspect(sessionId, row.id)}>
           <Icon name="expand" />
         </IconButton>
       )}
       {text && (
         <IconButton
-          label="Copy the text"
-          onClick={() => void wholeText(sessionId, row).then((whole) => copy(whole), complain)}
+          label="Copy text"
+          onClick={() => void fullText(sessionId, row).then((whole) => copy(whole), showError)}
         >
           <Icon name="copy" />
         </IconButton>
       )}
-      <IconButton label="Copy a link" onClick={() => void copy(linkTo(sessionId, row), "Link copied")}>
+      <IconButton label="Copy link" onClick={() => void copy(linkTo(sessionId, row), "Link copied")}>
         <Icon name="link" />
       </IconButton>
       {forks && (
-        <IconButton label="Fork the session here" onClick={() => void branch()}>
+        <IconButton label="Fork session" onClick={() => void branch()}>
           <Icon name="fork" />
         </IconButton>
       )}

@@ -1,17 +1,17 @@
-/** What is around every row, in the list and within a group: whether keys or a link point at it, and what one can do with it. */
+/** Frame of every row: marks the current or linked row and shows its actions. */
 import { type PointerEvent, type ReactNode, type Ref, useEffect, useMemo, useRef, useState } from "react";
 import type { Row } from "@/state/rows";
-import { Boundary } from "@/ui/Boundary";
-import { makeCurrent, useCurrent } from "./current";
+import { ErrorBoundary } from "@/ui/ErrorBoundary";
+import { makeCurrent, useCurrent } from "./currentRow";
 import { RowActions } from "./RowActions";
 
 interface Props {
   sessionId: string;
   row: Row;
-  /** A run of calls: its rows have actions of their own. */
+  /** A group of calls: its rows have their own actions. */
   group?: boolean;
-  /** Set for the lines of the list, and its number among them. */
-  line?: { ref: Ref<HTMLElement>; place: number };
+  /** For lines of the list: their ref and index. */
+  line?: { ref: Ref<HTMLElement>; position: number };
   children: ReactNode;
 }
 
@@ -25,9 +25,9 @@ export function RowFrame({ sessionId, row, group = false, line, children }: Prop
   const look = `group/row relative flow-root [contain:layout_style] -mx-3 px-3 outline-none ${BAR} ${marked ? "rounded-box bg-accent-soft/40" : ""} ${row.superseded ? "**:text-ink-3 **:border-line" : ""}`;
   const inside = (
     <>
-      <Boundary what="This row" resetKey={row}>
+      <ErrorBoundary label="This row" resetKey={row}>
         {children}
-      </Boundary>
+      </ErrorBoundary>
       {(near || current) && <RowActions sessionId={sessionId} row={row} group={group} />}
     </>
   );
@@ -39,23 +39,23 @@ export function RowFrame({ sessionId, row, group = false, line, children }: Prop
     tabIndex: -1,
     ...nearby,
     onPointerDown: (event: PointerEvent) => {
-      makeCurrent(row.id); // a finger cannot hover: it chooses
-      event.stopPropagation(); // the innermost row is meant
+      makeCurrent(row.id); // touch cannot hover: it selects
+      event.stopPropagation(); // the innermost row counts
     },
     className: look,
   };
   if (!line) return <div {...all}>{inside}</div>;
   return (
-    <article {...all} ref={line.ref} data-line={row.id} aria-posinset={line.place + 1} aria-setsize={-1}>
+    <article {...all} ref={line.ref} data-line={row.id} aria-posinset={line.position + 1} aria-setsize={-1}>
       {inside}
     </article>
   );
 }
 
-/** Milliseconds a pointer has to stay: rows that pass under it are not meant. */
+/** Milliseconds of hovering before the actions appear. */
 const STAYS = 60;
 
-/** Whether a pointer rests on it. What is drawn for that is drawn then only, so that a row that is passed by is cheap. */
+/** Whether the pointer rests on the row. The actions render only then, which keeps scrolling cheap. */
 function useNear(): [boolean, { onPointerEnter: () => void; onPointerLeave: () => void }] {
   const [near, setNear] = useState(false);
   const timer = useRef(0);

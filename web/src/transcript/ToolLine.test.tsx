@@ -60,8 +60,8 @@ test("its button opens and folds what the call gave (S000-73)", () => {
 
 test.each<[string, Partial<ToolRow>, number]>([
   ["being written", { status: "writing" }, 1],
-  ["waits", { status: "pending" }, 1],
-  ["runs", { status: "running" }, 1],
+  ["pending", { status: "pending" }, 1],
+  ["running", { status: "running" }, 1],
   ["needs you", { status: "pending", interaction: asked }, 1],
   ["done", { status: "completed" }, 0],
   ["failed", { status: "error" }, 0],

@@ -1,8 +1,9 @@
 /**
- * A call of a tool: one line when it is finished, its end while it runs, all of it when opened. What
- * went wrong is never folded away.
+ * A tool call: one line when finished, the end of its output while it runs, everything when expanded.
+ * Failures are never collapsed.
  */
 import { memo } from "react";
+import { duration, moment } from "@/format/values";
 import { useApp } from "@/state/app";
 import type { ToolRow } from "@/state/rows";
 import { isOver } from "@/state/rows";
@@ -10,21 +11,20 @@ import type { Transcript } from "@/state/transcript";
 import { Ansi } from "@/text/Ansi";
 import { problemOf } from "@/tools/parts/fields";
 import { type ToolView, viewOf } from "@/tools/registry";
-import { Boundary } from "@/ui/Boundary";
-import { Shown } from "@/ui/Hidden";
+import { ErrorBoundary } from "@/ui/ErrorBoundary";
 import { Icon } from "@/ui/Icon";
-import { duration, moment } from "@/words/format";
+import { VisibleText } from "@/ui/VisibleText";
 import { Elapsed } from "./Elapsed";
-import { useFold } from "./place";
+import { needsApproval, toolStatusStyle } from "./labels";
+import { parsePartialInput } from "./partialInput";
 import { ToolTail } from "./ToolTail";
-import { asksNow, toolStanding } from "./words";
-import { inputSoFar } from "./writing";
+import { useFold } from "./useFold";
 
 interface Props {
   transcript: Transcript;
   row: ToolRow;
   sessionId: string;
-  /** In place of what the tool's view says, where that stands elsewhere already. */
+  /** Replaces the title of the tool's view where that is shown elsewhere. */
   title?: string;
 }
 
@@ -32,10 +32,10 @@ export const ToolLine = memo(function ToolLine({ row, sessionId, title = "" }: P
   const [open, change] = useFold(row.id, false);
   const view = viewOf(row.name);
   const cwd = useApp((state) => state.sessions[sessionId]?.cwd);
-  const shown = row.status === "writing" ? { ...row, input: inputSoFar(row.writing) } : row;
-  const wrong = wordsOfWrong(row); // once: not on the line as well, where it is short
-  const { shape, word, ink, edge } = toolStanding(row);
-  const pulse = !isOver(row.status) && !asksNow(row) ? "pulse-needs" : "";
+  const shown = row.status === "writing" ? { ...row, input: parsePartialInput(row.writing) } : row;
+  const failure = failureText(row); // shown once: not on the line as well if it is short
+  const { shape, label, ink, edge } = toolStatusStyle(row);
+  const pulse = !isOver(row.status) && !needsApproval(row) ? "pulse-needs" : "";
   return (
     <div className={`border-l-2 ${edge}`} data-status={row.status}>
       <button
@@ -48,9 +48,9 @@ export const ToolLine = memo(function ToolLine({ row, sessionId, title = "" }: P
         <Icon name={open ? "chevronDown" : "chevronRight"} size={12} className="text-ink-3" />
         <Icon name={view.icon} size={14} className="text-ink-3" />
         <span className="min-w-0 flex-1 truncate text-ink-1">
-          <Shown text={title || titleOf(view, shown, cwd)} />
+          <VisibleText text={title || titleOf(view, shown, cwd)} />
         </span>
-        {view.inline && !(wrong && !wrong.includes("\n")) && (
+        {view.inline && !(failure && !failure.includes("\n")) && (
           <span className="tabular shrink-0 text-small text-ink-2">{view.inline(shown)}</span>
         )}
         <span className="tabular w-12 shrink-0 text-right text-small text-ink-3">
@@ -59,15 +59,15 @@ export const ToolLine = memo(function ToolLine({ row, sessionId, title = "" }: P
         <span className={`w-4 shrink-0 text-center ${ink} ${pulse}`} aria-hidden="true">
           {shape}
         </span>
-        <span className="sr-only">{word}</span>
+        <span className="sr-only">{label}</span>
       </button>
       <ToolTail row={row} />
-      {!open && wrong && <Words text={wrong} />}
+      {!open && failure && <FailureText text={failure} />}
       {open && (
         <div className="pr-1 pb-2 pl-[30px]">
-          <Boundary what={`The call of ${row.name || "a tool"}`} resetKey={row}>
+          <ErrorBoundary label={`The call of ${row.name || "a tool"}`} resetKey={row}>
             <view.Body row={shown} sessionId={sessionId} />
-          </Boundary>
+          </ErrorBoundary>
         </div>
       )}
     </div>
@@ -91,15 +91,15 @@ function timing(row: ToolRow): string {
   return row.durationMs > 0 ? `${at}, took ${duration(row.durationMs)}` : at;
 }
 
-/** The words of a failure, in view without a click. */
-function wordsOfWrong(row: ToolRow): string {
+/** The error message, visible without expanding. */
+function failureText(row: ToolRow): string {
   if (row.malformed) return row.malformed;
   if (row.status !== "error" && row.status !== "denied") return "";
   const who = row.interaction?.by && row.status === "denied" ? `Denied by ${row.interaction.by}. ` : "";
   return who + excerpt(problemOf(row));
 }
 
-function Words({ text }: { text: string }) {
+function FailureText({ text }: { text: string }) {
   return (
     <pre
       className={`m-0 overflow-hidden pr-2 pb-1.5 pl-[30px] font-mono text-code text-ink-2 ${text.includes("\n") ? "whitespace-pre" : "break-words whitespace-pre-wrap"}`}
@@ -111,7 +111,7 @@ function Words({ text }: { text: string }) {
 
 const MOST_LINES = 6;
 
-/** Of a long failure, how it ends: there the reason stands most of the time. */
+/** The last lines of a long error, which usually contain the reason. */
 function excerpt(text: string): string {
   const lines = text.trimEnd().split("\n");
   if (lines.length <= MOST_LINES) return text.trimEnd();

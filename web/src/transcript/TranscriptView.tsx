@@ -1,4 +1,4 @@
-/** The talk of a session from top to bottom: only what is seen is drawn, and what is read stays where it is. */
+/** The transcript of a session: a virtualized list that keeps the reading position. */
 import { useMemo, useState } from "react";
 import { useCommand } from "@/keys/useCommand";
 import { useOfTranscript } from "@/state/hooks";
@@ -6,25 +6,25 @@ import type { Transcript } from "@/state/transcript";
 import { useUi } from "@/state/ui";
 import { Empty } from "@/ui/Empty";
 import { ActivityLine } from "./ActivityLine";
-import { Earlier, useEarlier } from "./Earlier";
+import { estimateHeight } from "./estimateHeight";
 import { shownItems } from "./filter";
 import { FindBar } from "./find/FindBar";
-import { guessHeight } from "./guess";
 import { Inspector } from "./Inspector";
 import { JumpToLatest } from "./JumpToLatest";
 import { LineView } from "./LineView";
-import { ReadingContext } from "./place";
-import { FirstWords, SendingRow } from "./rows/SendingRow";
-import { useReading } from "./scroll/useReading";
-import { useLinked } from "./useLinked";
+import { OlderEntries, useLoadOlder } from "./OlderEntries";
+import { FirstPrompt, SendingRow } from "./rows/SendingRow";
+import { useVirtualizer } from "./scroll/useVirtualizer";
+import { VirtualizerContext } from "./useFold";
+import { useLinkTarget } from "./useLinkTarget";
 import { useRowKeys } from "./useRowKeys";
 
-/** Room above the first row: more where something stands there. */
+/** Space above the first row: more if there are older entries. */
 const HEAD = { more: 40, none: 12 };
 
 interface Props {
   transcript: Transcript;
-  /** What it is called where there are several. */
+  /** Label where there are several. */
   label?: string;
 }
 
@@ -40,43 +40,48 @@ export function TranscriptView({ transcript, label = "Transcript" }: Props) {
     () => shownItems(fold, { hideTools, hideThinking }),
     [fold, listed, hideTools, hideThinking],
   );
-  const guess = useMemo(
-    () => (line: { id: string }) => guessHeight(line as (typeof items)[number], transcript.row(line.id)),
+  const estimate = useMemo(
+    () => (line: { id: string }) => estimateHeight(line as (typeof items)[number], transcript.row(line.id)),
     [transcript],
   );
   const more = useOfTranscript(transcript, (all) => all.hasOlder);
   const head = more ? HEAD.more : HEAD.none;
-  const { reading, scroller, start, end, above, below, line } = useReading(transcript.id, items, guess, head);
-  const earlier = useEarlier(transcript, start === 0);
+  const { virtualizer, scroller, start, end, paddingTop, paddingBottom, lineRef } = useVirtualizer(
+    transcript.id,
+    items,
+    estimate,
+    head,
+  );
+  const older = useLoadOlder(transcript, start === 0);
   const [finding, setFinding] = useState(false);
-  useRowKeys(transcript, reading, items);
-  useLinked(transcript, reading, ready);
+  useRowKeys(transcript, virtualizer, items);
+  useLinkTarget(transcript, virtualizer, ready);
   useCommand("find", () => setFinding(true));
   return (
     <section aria-label={label} className="relative min-h-0 flex-1">
       {finding && (
         <FindBar
           transcript={transcript}
-          reading={reading}
+          virtualizer={virtualizer}
           onClose={() => {
             setFinding(false);
             scroller.current?.focus();
           }}
         />
       )}
-      <ReadingContext value={reading}>
+      <VirtualizerContext value={virtualizer}>
         <div
           ref={scroller}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
           tabIndex={0}
           className="h-full overflow-x-hidden overflow-y-auto outline-none [overflow-anchor:none]"
         >
           <div className="relative">
-            <Earlier earlier={earlier} height={head} />
+            <OlderEntries older={older} height={head} />
             <div
               role="feed"
               aria-busy={!ready}
-              style={{ paddingTop: above, paddingBottom: below }}
+              style={{ paddingTop, paddingBottom }}
               className="mx-auto max-w-[868px] px-6 max-md:px-4"
             >
               {items.slice(start, end).map((item, index) => (
@@ -84,13 +89,13 @@ export function TranscriptView({ transcript, label = "Transcript" }: Props) {
                   key={item.id}
                   transcript={transcript}
                   item={item}
-                  place={start + index}
-                  line={line}
+                  position={start + index}
+                  line={lineRef}
                 />
               ))}
             </div>
             <div className="mx-auto max-w-[868px] px-6 pb-6 max-md:px-4">
-              {!ready && items.length === 0 && <FirstWords sessionId={transcript.id} />}
+              {!ready && items.length === 0 && <FirstPrompt sessionId={transcript.id} />}
               {sending.map((each) => (
                 <SendingRow key={each.clientId} sending={each} />
               ))}
@@ -98,14 +103,12 @@ export function TranscriptView({ transcript, label = "Transcript" }: Props) {
             </div>
           </div>
         </div>
-        <JumpToLatest reading={reading} items={items} />
-      </ReadingContext>
+        <JumpToLatest virtualizer={virtualizer} items={items} />
+      </VirtualizerContext>
       <Inspector transcript={transcript} />
       {ready && items.length === 0 && sending.length === 0 && (
         <div className="pointer-events-none absolute inset-0">
-          <Empty title="Nothing was said yet">
-            Write below what is to be done. What the agent does appears here.
-          </Empty>
+          <Empty title="No messages yet">Describe the task below. The agent's work appears here.</Empty>
         </div>
       )}
     </section>

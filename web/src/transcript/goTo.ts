@@ -1,38 +1,42 @@
-/** Brings a row to where it is read: opens what it lies in, and loads what came before until it is there. */
+/** Scrolls to a row: loads older entries until it is there and expands its groups. */
 import { flushSync } from "react-dom";
-import { wordsOf } from "@/api/client";
+import { errorMessage } from "@/api/client";
 import type { Row } from "@/state/rows";
 import type { Transcript } from "@/state/transcript";
 import { useFolds } from "@/state/ui";
 import { toast } from "@/ui/toast";
-import { makeCurrent, mark } from "./current";
-import type { Reading } from "./scroll/reading";
+import { highlightRow, makeCurrent } from "./currentRow";
+import type { Virtualizer } from "./scroll/virtualizer";
 
-/** Entries at a time on the way back. */
+/** Entries per page while searching backwards. */
 const STRIDE = 2000;
-/** Pixels below the upper edge: some of what is before it is seen too. */
+/** Pixels below the top edge, so that some context is visible. */
 const BELOW_EDGE = 96;
 
 export interface Wanted {
-  /** Of the row, the call, the entry or the message. */
+  /** Id of the row, call, entry or message. */
   id: string;
-  /** Where it stands in the log, if that is known: nothing is loaded beyond it. */
+  /** Its position in the log, if known: nothing before it is loaded. */
   seq?: number;
-  /** Open the row itself too: what is looked for is inside. */
+  /** Expand the row, too: the match is inside. */
   open?: boolean;
 }
 
-export async function goTo(transcript: Transcript, reading: Reading, wanted: Wanted): Promise<boolean> {
+export async function goTo(
+  transcript: Transcript,
+  virtualizer: Virtualizer,
+  wanted: Wanted,
+): Promise<boolean> {
   try {
     const row = await find(transcript, wanted);
     if (!row) {
-      toast.error("That place is not in this session.");
+      toast.error("The linked row is not in this session.");
       return false;
     }
-    show(transcript, reading, row, wanted.open === true);
+    show(transcript, virtualizer, row, wanted.open === true);
     return true;
   } catch (error) {
-    toast.error(`What came before could not be loaded. ${wordsOf(error)}`);
+    toast.error(`Earlier messages could not be loaded. ${errorMessage(error)}`);
     return false;
   }
 }
@@ -43,7 +47,7 @@ async function find(transcript: Transcript, wanted: Wanted): Promise<Row | undef
     if (row) return row;
     const first = transcript.entries[0]?.seq ?? 0;
     if (!transcript.hasOlder || (wanted.seq && first <= wanted.seq)) return undefined;
-    await transcript.older(STRIDE);
+    await transcript.loadOlder(STRIDE);
   }
 }
 
@@ -55,7 +59,7 @@ export function rowOf(transcript: Transcript, { id, seq }: Wanted): Row | undefi
   return undefined;
 }
 
-function show(transcript: Transcript, reading: Reading, row: Row, open: boolean): void {
+function show(transcript: Transcript, virtualizer: Virtualizer, row: Row, open: boolean): void {
   const folds = useFolds.getState();
   let top = row;
   flushSync(() => {
@@ -65,16 +69,16 @@ function show(transcript: Transcript, reading: Reading, row: Row, open: boolean)
       folds.toggle(`all-${top.parentCall}`, true);
       top = transcript.row(top.parentCall) ?? { ...top, parentCall: "" };
     }
-    const line = reading.lines[reading.indexOf(top.id)];
+    const line = virtualizer.lines[virtualizer.indexOf(top.id)];
     if (line && line.id !== top.id) folds.toggle(`run-${line.id}`, true);
-    reading.aim(line?.id ?? top.id, BELOW_EDGE);
+    virtualizer.scrollToLine(line?.id ?? top.id, BELOW_EDGE);
     makeCurrent(row.id);
-    mark(row.id);
+    highlightRow(row.id);
   });
-  const element = elementOf(reading, row.id);
-  if (element && row.id !== top.id) reading.bring(element, BELOW_EDGE);
+  const element = elementOf(virtualizer, row.id);
+  if (element && row.id !== top.id) virtualizer.scrollToElement(element, BELOW_EDGE);
 }
 
-export function elementOf(reading: Reading, row: string): HTMLElement | null {
-  return reading.root?.querySelector<HTMLElement>(`[data-row="${CSS.escape(row)}"]`) ?? null;
+export function elementOf(virtualizer: Virtualizer, row: string): HTMLElement | null {
+  return virtualizer.root?.querySelector<HTMLElement>(`[data-row="${CSS.escape(row)}"]`) ?? null;
 }

@@ -1,4 +1,4 @@
-/** Which call is looked at in full. The page has one such look at a time. */
+/** The inspected call; one per page. */
 import { create } from "zustand";
 
 interface Inspected {

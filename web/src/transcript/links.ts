@@ -1,4 +1,4 @@
-/** Addresses of rows and calls, for people to give to each other. */
+/** Links to rows and calls. */
 import type { Row } from "@/state/rows";
 
 export function linkTo(sessionId: string, row: Row): string {

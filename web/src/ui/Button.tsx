@@ -1,12 +1,12 @@
-/** Buttons. Each that a key can press shows that key when pointed at. */
+/** Buttons, with the shortcut of their command in the tooltip. */
 import type { ButtonHTMLAttributes, ReactElement, ReactNode } from "react";
 import type { CommandId } from "@/keys/commands";
-import { keyOf, shown, useKeymap } from "@/keys/keymap";
-import { Tip } from "./Tip";
+import { formatKey, keyOf, useKeymap } from "@/keys/keymap";
+import { Tooltip } from "./Tooltip";
 
-export type Look = "plain" | "quiet" | "primary" | "danger" | "needs";
+export type ButtonStyle = "plain" | "quiet" | "primary" | "danger" | "needs";
 
-const LOOKS: Record<Look, string> = {
+const LOOKS: Record<ButtonStyle, string> = {
   plain: "bg-surface-2 hover:bg-surface-3 text-ink-1",
   quiet: "text-ink-2 hover:bg-surface-2 hover:text-ink-1",
   primary: "bg-accent text-on-accent hover:opacity-90",
@@ -15,15 +15,15 @@ const LOOKS: Record<Look, string> = {
 };
 
 interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
-  look?: Look;
-  /** The command it stands for: its key is shown. */
+  look?: ButtonStyle;
+  /** The command it runs; its shortcut is shown. */
   command?: CommandId;
-  /** Words for the tip, where the button's own do not say enough. */
-  tip?: string;
+  /** Tooltip text, where the label does not say enough. */
+  tooltip?: string;
   icon?: ReactNode;
 }
 
-export function Button({ look = "plain", command, tip, icon, children, className = "", ...rest }: Props) {
+export function Button({ look = "plain", command, tooltip, icon, children, className = "", ...rest }: Props) {
   const button = (
     <button
       type="button"
@@ -34,25 +34,33 @@ export function Button({ look = "plain", command, tip, icon, children, className
       {children}
     </button>
   );
-  return <Hinted {...(command ? { command } : {})} {...(tip ? { tip } : {})} button={button} />;
+  return <WithTooltip {...(command ? { command } : {})} {...(tooltip ? { tooltip } : {})} button={button} />;
 }
 
-/** A button that is only a sign: `label` is what it says aloud. */
+/** An icon button; `label` is its accessible name. */
 export function IconButton({ label, children, className = "", ...rest }: Props & { label: string }) {
   return (
-    <Button look="quiet" tip={label} aria-label={label} className={`w-7 px-0 ${className}`} {...rest}>
+    <Button look="quiet" tooltip={label} aria-label={label} className={`w-7 px-0 ${className}`} {...rest}>
       {children}
     </Button>
   );
 }
 
-function Hinted({ command, tip, button }: { command?: CommandId; tip?: string; button: ReactElement }) {
+function WithTooltip({
+  command,
+  tooltip,
+  button,
+}: {
+  command?: CommandId;
+  tooltip?: string;
+  button: ReactElement;
+}) {
   const own = useKeymap((state) => state.own);
   const key = command ? keyOf(command, own) : "";
-  if (!key && !tip) return button;
+  if (!key && !tooltip) return button;
   return (
-    <Tip words={tip ?? ""} keys={key ? shown(key) : ""}>
+    <Tooltip text={tooltip ?? ""} keys={key ? formatKey(key) : ""}>
       {button}
-    </Tip>
+    </Tooltip>
   );
 }

@@ -1,4 +1,4 @@
-/** A place with nothing in it yet: what it will show, one thing to do. */
+/** Empty state: what will appear here, and one action. */
 import type { ReactNode } from "react";
 
 export function Empty({
@@ -8,7 +8,7 @@ export function Empty({
   action,
 }: {
   title: string;
-  /** It is all there is on the page: its title is the page's. */
+  /** The only content of the page: its title is the page's heading. */
   page?: boolean;
   children?: ReactNode;
   action?: ReactNode;

@@ -1,4 +1,4 @@
-/** A field with its name above, and below it what it means or what is wrong with it. */
+/** Form field: label above, description or problem below. */
 import { type ReactNode, useId } from "react";
 
 interface Given {

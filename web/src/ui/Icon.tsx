@@ -1,4 +1,4 @@
-/** The page's signs, drawn with one stroke each. They stand beside words or have a label; alone they say nothing aloud. */
+/** Icons, drawn with one stroke. They are decorative: the text beside them or an aria-label names them. */
 const PATHS = {
   close: "M4 4l8 8M12 4l-8 8",
   plus: "M8 3v10M3 8h10",

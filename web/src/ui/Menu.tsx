@@ -1,4 +1,4 @@
-/** A menu that hangs from a button. Arrows, Home, End and letters go through it; Escape and a press beside it close it. */
+/** Menu button. Arrows, Home, End and letters move; Escape and a press outside close it. */
 import {
   type AriaAttributes,
   cloneElement,
@@ -15,11 +15,11 @@ import {
 } from "react";
 import { createPortal } from "react-dom";
 import type { CommandId } from "@/keys/commands";
-import { keyOf, shown } from "@/keys/keymap";
-import { besideElement, homeOf, raise } from "./beside";
+import { formatKey, keyOf } from "@/keys/keymap";
 import { Icon, type IconName } from "./Icon";
-import { Keys } from "./Keys";
-import { itemsOf, takeKeys, takePresses } from "./menuKeys";
+import { Kbd } from "./Kbd";
+import { closeOnOutsidePress, handleMenuKeys, menuItems } from "./menuKeys";
+import { openPopover, popoverContainer, positionBeside } from "./popover";
 
 const BOX =
   "fixed inset-auto m-0 max-h-[70vh] min-w-44 max-w-[min(24rem,calc(100vw-1rem))] overflow-auto overscroll-contain rounded-box border border-line bg-surface-1 p-1 text-chrome font-normal whitespace-normal text-ink-1 shadow-float outline-none";
@@ -36,14 +36,14 @@ interface TriggerProps extends AriaAttributes {
 
 interface Opened {
   anchor: HTMLElement;
-  /** By a key: then one of its items has the focus from the start. */
+  /** Opened by keyboard: the first or last item gets the focus. */
   focus: "first" | "last" | "none";
 }
 
 const Close = createContext<() => void>(() => undefined);
 
 interface MenuProps {
-  /** A button that hands its attributes on to the element. */
+  /** A button that passes its attributes on to its element. */
   trigger: ReactElement;
   label: string;
   align?: Align;
@@ -66,7 +66,7 @@ export function Menu({ trigger, label, align = "end", children }: MenuProps) {
         "aria-haspopup": "menu",
         "aria-expanded": opened !== null,
         ...(opened ? { "aria-controls": `${id}-menu` } : {}),
-        // A click without a pointer is a key, or somebody who is helped by a machine.
+        // A click with `detail` 0 comes from the keyboard or from assistive technology.
         onClick: ({ currentTarget, detail }) =>
           setOpened(opened ? null : { anchor: currentTarget, focus: detail === 0 ? "first" : "none" }),
         onKeyDown: (event) => {
@@ -86,7 +86,7 @@ export function Menu({ trigger, label, align = "end", children }: MenuProps) {
 
 interface BoxProps {
   id: string;
-  /** The element whose words are its name. */
+  /** Id of the element that labels it. */
   named: string;
   label: string;
   align: Align;
@@ -103,18 +103,26 @@ function MenuBox({ id, named, label, align, opened, onClose, children }: BoxProp
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
-    raise(element);
-    const place = () => {
+    openPopover(element);
+    const reposition = () => {
       element.style.maxHeight = "";
-      const { left, top, room } = besideElement(anchor, element, "below", align);
-      Object.assign(element.style, { left: `${left}px`, top: `${top}px`, maxHeight: `min(70vh, ${room}px)` });
+      const { left, top, maxHeight } = positionBeside(anchor, element, "below", align);
+      Object.assign(element.style, {
+        left: `${left}px`,
+        top: `${top}px`,
+        maxHeight: `min(70vh, ${maxHeight}px)`,
+      });
     };
-    place();
-    const items = itemsOf(element);
+    reposition();
+    const items = menuItems(element);
     const first = focus === "none" ? element : focus === "first" ? items[0] : items.at(-1);
     (first ?? element).focus({ preventScroll: true });
     const close = () => newest.current();
-    const stops = [takeKeys(element, close), takePresses(element, close), follow(anchor, place)];
+    const stops = [
+      handleMenuKeys(element, close),
+      closeOnOutsidePress(element, close),
+      trackAnchor(anchor, reposition),
+    ];
     return () => {
       for (const stop of stops) stop();
     };
@@ -129,7 +137,7 @@ function MenuBox({ id, named, label, align, opened, onClose, children }: BoxProp
       aria-label={label}
       aria-labelledby={named}
       className={BOX}
-      // Nothing of this is meant for what the button stands in.
+      // These events are not meant for the ancestors of the button.
       onClick={(event) => event.stopPropagation()}
       onKeyDown={(event) => event.stopPropagation()}
       onBlur={({ currentTarget, relatedTarget }) => {
@@ -138,19 +146,19 @@ function MenuBox({ id, named, label, align, opened, onClose, children }: BoxProp
     >
       <Close value={() => onClose()}>{children}</Close>
     </div>,
-    homeOf(anchor),
+    popoverContainer(anchor),
   );
 }
 
-/** Stays at the button when that moves. */
-function follow(anchor: HTMLElement, place: () => void): () => void {
+/** Keeps the menu at the button while the page scrolls or is resized. */
+function trackAnchor(anchor: HTMLElement, reposition: () => void): () => void {
   const scrolled = (event: Event) => {
-    if (event.target instanceof Node && event.target.contains(anchor)) place();
+    if (event.target instanceof Node && event.target.contains(anchor)) reposition();
   };
-  window.addEventListener("resize", place);
+  window.addEventListener("resize", reposition);
   window.addEventListener("scroll", scrolled, true);
   return () => {
-    window.removeEventListener("resize", place);
+    window.removeEventListener("resize", reposition);
     window.removeEventListener("scroll", scrolled, true);
   };
 }
@@ -204,12 +212,12 @@ export function MenuItem({ icon, command, danger = false, disabled = false, onSe
     <Row role="menuitem" disabled={disabled} onSelect={onSelect} className={danger ? "text-failed" : ""}>
       {icon && <Icon name={icon} />}
       <span className="min-w-0 flex-1">{children}</span>
-      {key && <Keys keys={shown(key)} />}
+      {key && <Kbd keys={formatKey(key)} />}
     </Row>
   );
 }
 
-/** One of several: the chosen one has a tick, each may say in a line what it means. */
+/** Radio items: the selected one has a tick, each may have a description. */
 export function MenuChoice<T extends string>({
   value,
   choices,
@@ -237,11 +245,11 @@ export function MenuChoice<T extends string>({
   ));
 }
 
-/** Words above what they are about. */
+/** A heading above a group of items. */
 export function MenuLabel({ children }: { children: ReactNode }) {
   return <div className="px-2 py-1 text-small text-ink-3">{children}</div>;
 }
 
-export function MenuLine() {
+export function MenuSeparator() {
   return <hr className="my-1 h-px border-0 bg-line" />;
 }

@@ -1,4 +1,4 @@
-/** One of several, each with a line that says what it means. */
+/** Select: one of several choices, each with a description. */
 import { Icon } from "./Icon";
 import { Menu, MenuChoice } from "./Menu";
 

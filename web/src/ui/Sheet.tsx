@@ -1,17 +1,17 @@
-/** What lies over the page. Its parts come when the first one is opened: the page itself is there without them. */
+/** Dialog. Its code is loaded when the first one is opened. */
 import { lazy, type ReactNode, type RefObject, Suspense, useState } from "react";
 
 export interface SheetProps {
   open: boolean;
   onClose: () => void;
   title: string;
-  /** One sentence for those who cannot see what it is about. */
+  /** Description for screen readers. */
   about?: string;
   wide?: boolean;
-  /** Without a head of its own: the title is only said aloud. */
+  /** Without a visible header: the title is for screen readers only. */
   bare?: boolean;
   footer?: ReactNode;
-  /** What had the focus before, where a field in it takes the focus by itself. */
+  /** The element that had the focus before, for dialogs whose field takes the focus itself. */
   before?: RefObject<Element | null>;
   children: ReactNode;
 }

@@ -1,8 +1,8 @@
-/** What lies over the page: a dialog on a desk, a sheet from below on a phone. Escape and a click beside it close it. */
+/** Dialog content: centred on wide screens, a bottom sheet on phones. Escape and a click outside close it. */
 import { Dialog, VisuallyHidden } from "radix-ui";
 import { IconButton } from "./Button";
-import { useFocusBack } from "./focusBack";
 import { Icon } from "./Icon";
+import { useRestoreFocus } from "./restoreFocus";
 import type { SheetProps } from "./Sheet";
 
 export default function SheetBox({
@@ -16,13 +16,13 @@ export default function SheetBox({
   before,
   children,
 }: SheetProps) {
-  const focus = useFocusBack(before);
+  const focus = useRestoreFocus(before);
   return (
     <Dialog.Root open={open} onOpenChange={(now) => !now && onClose()}>
       <Dialog.Portal>
         <Dialog.Overlay className="fixed inset-0 z-40 bg-[oklch(0.15_0.01_240/0.55)]" />
         <Dialog.Content
-          // The sheet itself, not its first button, whose tip would then swallow the first Escape.
+          // The sheet itself, not its first button, whose tooltip would swallow the first Escape.
           onOpenAutoFocus={(event) => {
             event.preventDefault();
             focus.onOpenAutoFocus();

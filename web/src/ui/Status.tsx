@@ -1,37 +1,37 @@
-/** How a session stands: a shape, a word and a colour, so that each alone is enough. */
+/** Status of a session as a shape, a label and a colour, each sufficient alone. */
 import type { SessionStatus, SessionView } from "@/api/types";
 
-export interface Standing {
+export interface StatusStyle {
   shape: string;
-  word: string;
+  label: string;
   colour: string;
 }
 
-const STANDINGS: Record<SessionStatus, Standing> = {
-  draft: { shape: "◦", word: "Draft", colour: "text-ink-3" },
-  starting: { shape: "●", word: "Starting", colour: "text-running" },
-  running: { shape: "●", word: "Running", colour: "text-running" },
-  waiting_input: { shape: "◆", word: "Needs you", colour: "text-needs" },
-  interrupting: { shape: "◌", word: "Stopping", colour: "text-ink-2" },
-  interrupted: { shape: "◌", word: "Interrupted", colour: "text-ink-2" },
-  completed: { shape: "✓", word: "Done", colour: "text-done" },
-  failed: { shape: "✗", word: "Failed", colour: "text-failed" },
-  discarded: { shape: "◦", word: "Discarded", colour: "text-ink-3" },
+const STATUS_STYLES: Record<SessionStatus, StatusStyle> = {
+  draft: { shape: "◦", label: "Draft", colour: "text-ink-3" },
+  starting: { shape: "●", label: "Starting", colour: "text-running" },
+  running: { shape: "●", label: "Running", colour: "text-running" },
+  waiting_input: { shape: "◆", label: "Needs you", colour: "text-needs" },
+  interrupting: { shape: "◌", label: "Stopping", colour: "text-ink-2" },
+  interrupted: { shape: "◌", label: "Interrupted", colour: "text-ink-2" },
+  completed: { shape: "✓", label: "Done", colour: "text-done" },
+  failed: { shape: "✗", label: "Failed", colour: "text-failed" },
+  discarded: { shape: "◦", label: "Discarded", colour: "text-ink-3" },
 };
 
-export function standingOf(status: SessionStatus): Standing {
-  return STANDINGS[status] ?? STANDINGS.draft;
+export function statusStyle(status: SessionStatus): StatusStyle {
+  return STATUS_STYLES[status] ?? STATUS_STYLES.draft;
 }
 
-export function StatusMark({ session, words = false }: { session: SessionView; words?: boolean }) {
-  const { shape, word, colour } = standingOf(session.status);
+export function StatusMark({ session, withLabel = false }: { session: SessionView; withLabel?: boolean }) {
+  const { shape, label, colour } = statusStyle(session.status);
   const pulse = session.status === "waiting_input" ? "pulse-needs" : "";
   return (
-    <span className={`inline-flex items-center gap-1 ${colour}`} title={words ? undefined : word}>
+    <span className={`inline-flex items-center gap-1 ${colour}`} title={withLabel ? undefined : label}>
       <span aria-hidden="true" className={`inline-block w-3.5 text-center ${pulse}`}>
         {shape}
       </span>
-      <span className={words ? "" : "sr-only"}>{word}</span>
+      <span className={withLabel ? "" : "sr-only"}>{label}</span>
     </span>
   );
 }

@@ -1,4 +1,4 @@
-/** On or off, and what that means. */
+/** Switch with a label and a description. */
 import { Switch as Base } from "radix-ui";
 import { useId } from "react";
 

@@ -1,15 +1,15 @@
-/** Short words at the edge of the page: what was done, and how to undo it. They wait while somebody is at them. */
+/** Toasts: what was done and how to undo it. Their timers pause while one is hovered or focused. */
 import { useEffect, useState } from "react";
 import { Icon } from "./Icon";
-import { dismiss, type Told, useToasts } from "./toast";
+import { dismiss, type ToastItem, useToasts } from "./toast";
 
 export function Toasts() {
-  const told = useToasts((state) => state.told);
+  const toasts = useToasts((state) => state.toasts);
   const [held, setHeld] = useState(false);
-  // With the last one the pointer and the focus are gone, too, and nothing says so.
-  if (told.length === 0 && held) setHeld(false);
+  // When the last toast goes, no pointerleave or blur event follows.
+  if (toasts.length === 0 && held) setHeld(false);
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: nothing is done here, it only waits; a name would make it a landmark
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only pauses timers; a label would make it a landmark
     <section
       className="pointer-events-none fixed right-4 bottom-4 z-[60] flex w-[min(22rem,calc(100vw-2rem))] flex-col gap-2 max-md:bottom-[calc(var(--bar,0px)+12px)]"
       onPointerEnter={() => setHeld(true)}
@@ -17,24 +17,24 @@ export function Toasts() {
       onFocus={() => setHeld(true)}
       onBlur={() => setHeld(false)}
     >
-      {/* Both are there from the start: a region that comes with its words is often not read aloud. A dialog hides all but live ones. */}
+      {/* Both regions exist from the start: screen readers often skip a live region that is added together with its text. */}
       <div role="alert" aria-live="assertive" className="flex flex-col gap-2">
-        {told.map((each) => each.error && <Toast key={each.id} told={each} held={held} />)}
+        {toasts.map((each) => each.error && <Toast key={each.id} item={each} held={held} />)}
       </div>
       <div role="status" aria-live="polite" className="flex flex-col gap-2">
-        {told.map((each) => !each.error && <Toast key={each.id} told={each} held={held} />)}
+        {toasts.map((each) => !each.error && <Toast key={each.id} item={each} held={held} />)}
       </div>
     </section>
   );
 }
 
-function Toast({ told, held }: { told: Told; held: boolean }) {
-  const { id, words, description, action, error } = told;
+function Toast({ item, held }: { item: ToastItem; held: boolean }) {
+  const { id, message, description, action, error } = item;
   useEffect(() => {
-    if (held || !Number.isFinite(told.duration)) return;
-    const timer = window.setTimeout(() => dismiss(told.id), told.duration);
+    if (held || !Number.isFinite(item.duration)) return;
+    const timer = window.setTimeout(() => dismiss(item.id), item.duration);
     return () => window.clearTimeout(timer);
-  }, [told, held]);
+  }, [item, held]);
   return (
     <div
       data-toast={error ? "error" : "done"}
@@ -46,7 +46,7 @@ function Toast({ told, held }: { told: Told; held: boolean }) {
         </span>
       )}
       <div className="min-w-0 flex-1 break-words">
-        {words}
+        {message}
         {description && <div className="text-small text-ink-2">{description}</div>}
       </div>
       {action && (

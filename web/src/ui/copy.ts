@@ -1,4 +1,4 @@
-/** Clean text to the clipboard, and a word that it is there. */
+/** Copies text to the clipboard and confirms it with a toast. */
 import { toast } from "./toast";
 
 export async function copy(text: string, what = "Copied"): Promise<void> {

@@ -1,4 +1,4 @@
-/** Whether the page is narrow, and when that changes. Crossing the line mounts nothing anew (FM-25). */
+/** Media queries as hooks. Crossing a breakpoint does not remount anything. */
 import { useSyncExternalStore } from "react";
 
 function useMedia(query: string): boolean {
@@ -16,12 +16,12 @@ export function useNarrow(): boolean {
   return useMedia("(max-width: 767px)");
 }
 
-/** Too small for three columns, large enough for two. */
-export function useMiddling(): boolean {
+/** Too narrow for three columns, wide enough for two. */
+export function useMedium(): boolean {
   return useMedia("(max-width: 1099px)");
 }
 
-/** Touched with fingers, not pointed at. */
+/** The primary input is touch. */
 export function useCoarse(): boolean {
   return useMedia("(pointer: coarse)");
 }

@@ -1,41 +1,41 @@
-/** The keys of an open menu: it has them all, and nothing beneath it hears them. */
+/** Keyboard handling of an open menu; nothing beneath it receives these keys. */
 
-const FORGET_MS = 700;
+const TYPEAHEAD_MS = 700;
 
-export function itemsOf(box: HTMLElement): HTMLElement[] {
+export function menuItems(box: HTMLElement): HTMLElement[] {
   return [...box.querySelectorAll<HTMLElement>("[role^=menuitem]:not([aria-disabled=true])")];
 }
 
-/** Returns what ends it. */
-export function takeKeys(box: HTMLElement, onClose: () => void): () => void {
+/** Returns a function that stops listening. */
+export function handleMenuKeys(box: HTMLElement, onClose: () => void): () => void {
   let typed = "";
   let at = 0;
   const letter = (key: string, now: number): void => {
-    typed = now - at > FORGET_MS ? key : typed + key;
+    typed = now - at > TYPEAHEAD_MS ? key : typed + key;
     at = now;
-    goByLetters(box, typed);
+    focusByLetters(box, typed);
   };
-  const heard = (event: KeyboardEvent): void => {
+  const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    const writes = typed !== "" && event.timeStamp - at <= FORGET_MS;
+    const writes = typed !== "" && event.timeStamp - at <= TYPEAHEAD_MS;
     if (event.key === "Escape") onClose();
-    else if (event.key === "Enter" || (event.key === " " && !writes)) currentOf(box)?.click();
+    else if (event.key === "Enter" || (event.key === " " && !writes)) focusedItem(box)?.click();
     else if (event.key.length === 1) letter(event.key.toLowerCase(), event.timeStamp);
-    else go(box, event.key);
+    else moveFocus(box, event.key);
   };
-  // Before everybody else: a dialog below closes with Escape, too.
-  window.addEventListener("keydown", heard, true);
-  return () => window.removeEventListener("keydown", heard, true);
+  // In the capture phase: a dialog below would close on Escape, too.
+  window.addEventListener("keydown", onKeyDown, true);
+  return () => window.removeEventListener("keydown", onKeyDown, true);
 }
 
-function currentOf(box: HTMLElement): HTMLElement | undefined {
-  return itemsOf(box).find((item) => item === document.activeElement);
+function focusedItem(box: HTMLElement): HTMLElement | undefined {
+  return menuItems(box).find((item) => item === document.activeElement);
 }
 
-function go(box: HTMLElement, key: string): void {
-  const items = itemsOf(box);
+function moveFocus(box: HTMLElement, key: string): void {
+  const items = menuItems(box);
   const now = items.indexOf(document.activeElement as HTMLElement);
   const to = {
     ArrowDown: Math.min(now + 1, items.length - 1),
@@ -48,9 +48,9 @@ function go(box: HTMLElement, key: string): void {
   if (to !== undefined) items[to]?.focus();
 }
 
-/** To the next whose words begin so; one letter again and again goes through all that do. */
-function goByLetters(box: HTMLElement, typed: string): void {
-  const items = itemsOf(box);
+/** Focuses the next item that starts with the typed letters; repeating one letter cycles through its matches. */
+function focusByLetters(box: HTMLElement, typed: string): void {
+  const items = menuItems(box);
   const now = items.indexOf(document.activeElement as HTMLElement);
   const isOne = [...typed].every((each) => each === typed[0]);
   const wanted = isOne ? (typed[0] ?? "") : typed;
@@ -59,8 +59,8 @@ function goByLetters(box: HTMLElement, typed: string): void {
   turned.find((item) => (item.textContent ?? "").trim().toLowerCase().startsWith(wanted))?.focus();
 }
 
-/** A press beside the menu closes it and does nothing else. Returns what ends it. */
-export function takePresses(box: HTMLElement, onClose: () => void): () => void {
+/** A press outside closes the menu and does nothing else. Returns a function that stops listening. */
+export function closeOnOutsidePress(box: HTMLElement, onClose: () => void): () => void {
   const pressed = (event: PointerEvent): void => {
     if (event.target instanceof Node && box.contains(event.target)) return;
     stop(event);
@@ -76,7 +76,7 @@ function stop(event: Event): void {
   event.stopImmediatePropagation();
 }
 
-/** The click that ends a press comes right after the pointer is up, if at all. */
+/** The click of a press follows right after pointerup, if at all. */
 function swallowClick(): void {
   window.addEventListener("click", stop, true);
   const ended = () => {

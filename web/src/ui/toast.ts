@@ -1,47 +1,47 @@
-/** Says in a few words what was done, and how to undo it; or what did not work. `Toasts` shows them. */
+/** Toast messages: what was done, with an optional undo, or what failed. `Toasts` shows them. */
 import { create } from "zustand";
 
-export interface Told {
+export interface ToastItem {
   id: string;
-  words: string;
+  message: string;
   error: boolean;
   description: string;
   action: { label: string; onClick: () => void } | null;
-  /** How long it stays, unless somebody is at it. */
+  /** Milliseconds; paused while the toasts are hovered or focused. */
   duration: number;
 }
 
 export interface ToastOptions {
-  /** Another one with the same id takes its place. */
+  /** A toast with the same id is replaced. */
   id?: string | undefined;
   description?: string | undefined;
-  action?: Told["action"] | undefined;
+  action?: ToastItem["action"] | undefined;
   duration?: number | undefined;
 }
 
-const STAYS_MS = 6000;
-/** More than these nobody reads: the oldest go. */
-const MOST = 4;
+const DURATION_MS = 6000;
+/** The oldest are dropped. */
+const MAX_TOASTS = 4;
 
-export const useToasts = create<{ told: Told[] }>(() => ({ told: [] }));
+export const useToasts = create<{ toasts: ToastItem[] }>(() => ({ toasts: [] }));
 
 let count = 0;
 
-function tell(words: string, error: boolean, options: ToastOptions): void {
-  const { id = String(++count), description = "", action = null, duration = STAYS_MS } = options;
-  const others = useToasts.getState().told.filter((each) => each.id !== id);
+function addToast(message: string, error: boolean, options: ToastOptions): void {
+  const { id = String(++count), description = "", action = null, duration = DURATION_MS } = options;
+  const others = useToasts.getState().toasts.filter((each) => each.id !== id);
   useToasts.setState({
-    told: [...others, { id, words, error, description, action, duration }].slice(-MOST),
+    toasts: [...others, { id, message, error, description, action, duration }].slice(-MAX_TOASTS),
   });
 }
 
 export function dismiss(id: string): void {
-  useToasts.setState(({ told }) => ({ told: told.filter((each) => each.id !== id) }));
+  useToasts.setState(({ toasts }) => ({ toasts: toasts.filter((each) => each.id !== id) }));
 }
 
 export const toast = Object.assign(
-  (words: string, options: ToastOptions = {}) => tell(words, false, options),
+  (message: string, options: ToastOptions = {}) => addToast(message, false, options),
   {
-    error: (words: string, options: ToastOptions = {}) => tell(words, true, options),
+    error: (message: string, options: ToastOptions = {}) => addToast(message, true, options),
   },
 );

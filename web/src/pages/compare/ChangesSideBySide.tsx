@@ -1,15 +1,15 @@
-/** What each session changed: one list of files for all, and the chosen one's hunks side by side. */
+/** Changed files of all compared sessions, with the hunks of the selected file side by side. */
 import { useState } from "react";
-import { wordsOf } from "@/api/client";
+import { errorMessage } from "@/api/client";
 import { FileHunks } from "@/panels/diff/FileHunks";
-import { statusOf } from "@/panels/diff/fileWords";
+import { statusLabel } from "@/panels/diff/fileLabels";
 import { useChanges } from "@/panels/diff/useChanges";
 import { Counts, PathName } from "@/panels/PathName";
 import { useTranscript } from "@/state/hooks";
-import { Boundary } from "@/ui/Boundary";
+import { ErrorBoundary } from "@/ui/ErrorBoundary";
 import { type ComparedFile, compared } from "./files";
 
-/** Hooks cannot be called in a loop: as many sessions as can stand side by side. */
+/** Maximum number of compared sessions; hooks cannot be called in a loop. */
 export const MOST = 4;
 
 export function ChangesSideBySide({ ids }: { ids: readonly string[] }) {
@@ -20,7 +20,7 @@ export function ChangesSideBySide({ ids }: { ids: readonly string[] }) {
   const problem = lists.find((each) => each.error)?.error;
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      {problem && <p className="m-0 px-3 py-2 text-ink-2">{wordsOf(problem)}</p>}
+      {problem && <p className="m-0 px-3 py-2 text-ink-2">{errorMessage(problem)}</p>}
       <div className="hairline-b max-h-[35%] shrink-0 overflow-auto">
         <table aria-label="Changed files" className="w-full border-collapse">
           <tbody>
@@ -34,7 +34,7 @@ export function ChangesSideBySide({ ids }: { ids: readonly string[] }) {
             ))}
           </tbody>
         </table>
-        {files.length === 0 && <p className="m-0 px-3 py-2 text-ink-3">None of them has changed a file.</p>}
+        {files.length === 0 && <p className="m-0 px-3 py-2 text-ink-3">No changed files.</p>}
       </div>
       <div className="flex min-h-0 flex-1 overflow-x-auto">
         {ids.map((id, index) => (
@@ -44,11 +44,11 @@ export function ChangesSideBySide({ ids }: { ids: readonly string[] }) {
           >
             <Follow id={id} />
             {file?.of[index] ? (
-              <Boundary what="This change" resetKey={file.path}>
+              <ErrorBoundary label="This change" resetKey={file.path}>
                 <FileHunks key={file.path} sessionId={id} file={file.of[index]} roomy={false} plain />
-              </Boundary>
+              </ErrorBoundary>
             ) : (
-              file && <p className="m-0 px-3 py-2 text-ink-3">It left this file alone.</p>
+              file && <p className="m-0 px-3 py-2 text-ink-3">Unchanged</p>
             )}
           </div>
         ))}
@@ -57,7 +57,7 @@ export function ChangesSideBySide({ ids }: { ids: readonly string[] }) {
   );
 }
 
-/** What changes is told to those who follow the session. */
+/** Subscribes to the session, to get its change events. */
 function Follow({ id }: { id: string }) {
   useTranscript(id);
   return null;
@@ -83,12 +83,15 @@ function FileLine({ file, chosen, onChoose }: LineProps) {
         </button>
       </th>
       {file.of.map((each, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place
+        // biome-ignore lint/suspicious/noArrayIndexKey: columns do not move
         <td key={index} className="px-3 text-right whitespace-nowrap">
           {each ? (
             <span className="inline-flex gap-2">
-              <span className={`font-mono text-small ${statusOf(each).colour}`} title={statusOf(each).word}>
-                {statusOf(each).letter}
+              <span
+                className={`font-mono text-small ${statusLabel(each).colour}`}
+                title={statusLabel(each).label}
+              >
+                {statusLabel(each).letter}
               </span>
               <Counts added={each.added ?? 0} removed={each.removed ?? 0} />
             </span>

@@ -1,10 +1,10 @@
-/** Which sessions are compared: two to four of those there are. */
+/** Selects two to four sessions to compare. */
 import { useMemo, useState } from "react";
+import { ago, baseName } from "@/format/values";
 import { useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { INPUT } from "@/ui/Field";
 import { StatusMark } from "@/ui/Status";
-import { ago, baseName } from "@/words/format";
 import { MOST } from "./ChangesSideBySide";
 
 const SHOWN = 100;
@@ -17,22 +17,22 @@ interface Props {
 export function Choose({ chosen, onCompare }: Props) {
   const sessions = useApp((state) => state.sessions);
   const [picked, setPicked] = useState<string[]>([...chosen]);
-  const [words, setWords] = useState("");
+  const [filter, setFilter] = useState("");
   const found = useMemo(() => {
-    const wanted = words.trim().toLowerCase();
+    const wanted = filter.trim().toLowerCase();
     return Object.values(sessions)
       .filter((each) =>
         `${each.title} ${each.first_prompt} ${each.cwd} ${each.model}`.toLowerCase().includes(wanted),
       )
       .sort((a, b) => b.updated_at - a.updated_at)
       .slice(0, SHOWN);
-  }, [sessions, words]);
+  }, [sessions, filter]);
   const toggle = (id: string) =>
     setPicked((before) => (before.includes(id) ? before.filter((each) => each !== id) : [...before, id]));
   return (
     <section aria-label="Choose sessions" className="space-y-2">
       <div className="flex items-center gap-2">
-        <h2 className="m-0 flex-1 text-prose font-semibold">Sessions there are</h2>
+        <h2 className="m-0 flex-1 text-prose font-semibold">Sessions</h2>
         <Button
           look="primary"
           disabled={picked.length < 2 || picked.length > MOST}
@@ -43,10 +43,10 @@ export function Choose({ chosen, onCompare }: Props) {
       </div>
       <input
         type="search"
-        aria-label="Find a session"
+        aria-label="Find session"
         placeholder="Find by title, prompt, directory or model"
-        value={words}
-        onChange={(event) => setWords(event.target.value)}
+        value={filter}
+        onChange={(event) => setFilter(event.target.value)}
         className={INPUT}
       />
       {picked.length > MOST && <p className="m-0 text-needs">At most {MOST} fit side by side.</p>}
@@ -71,7 +71,7 @@ export function Choose({ chosen, onCompare }: Props) {
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p className="m-0 text-ink-3">No session is like that.</p>}
+      {found.length === 0 && <p className="m-0 text-ink-3">No matching sessions.</p>}
     </section>
   );
 }

@@ -1,15 +1,15 @@
-/** One session among others: how it was run, how it stands, what it cost, and its talk. */
+/** A column of the comparison: model, mode, status, cost and transcript. */
 import { Link } from "@tanstack/react-router";
 import { permissionLabel, workflowLabel } from "@/composer/modes";
+import { duration, money, plural } from "@/format/values";
 import { useApp, useSession } from "@/state/app";
 import { useTranscript, useTranscriptVersion } from "@/state/hooks";
 import { TranscriptView } from "@/transcript/TranscriptView";
-import { Boundary } from "@/ui/Boundary";
 import { IconButton } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
+import { ErrorBoundary } from "@/ui/ErrorBoundary";
 import { Icon } from "@/ui/Icon";
 import { StatusMark } from "@/ui/Status";
-import { duration, money, plural } from "@/words/format";
 
 export function ColumnHead({ id, onLeave }: { id: string; onLeave: () => void }) {
   const session = useSession(id);
@@ -23,7 +23,7 @@ export function ColumnHead({ id, onLeave }: { id: string; onLeave: () => void })
         <Link to="/session/$id" params={{ id }} className="min-w-0 flex-1 truncate font-medium no-underline">
           {name}
         </Link>
-        <IconButton label={`Leave ${name} out`} onClick={onLeave}>
+        <IconButton label={`Remove ${name}`} onClick={onLeave}>
           <Icon name="close" size={14} />
         </IconButton>
       </div>
@@ -44,16 +44,15 @@ export function ColumnHead({ id, onLeave }: { id: string; onLeave: () => void })
   );
 }
 
-export function Talk({ id, number }: { id: string; number: number }) {
+export function CompareTranscript({ id, number }: { id: string; number: number }) {
   const transcript = useTranscript(id);
   useTranscriptVersion(transcript);
-  if (transcript.state === "gone")
-    return <Empty title="This session is not here">{transcript.problem}</Empty>;
+  if (transcript.state === "gone") return <Empty title="Session not found">{transcript.problem}</Empty>;
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <Boundary what="The transcript" resetKey={id}>
+      <ErrorBoundary label="The transcript" resetKey={id}>
         <TranscriptView transcript={transcript} label={`Transcript ${number}`} />
-      </Boundary>
+      </ErrorBoundary>
     </div>
   );
 }

@@ -1,10 +1,10 @@
-/** The same prompt to several: each with a model and modes of its own, each in its own work tree. */
+/** Starts several sessions with the same prompt and different models or modes, each in its own worktree. */
 import { type FormEvent, useEffect, useState } from "react";
-import { wordsOf } from "@/api/client";
+import { errorMessage } from "@/api/client";
 import type { PermissionMode, ServerConfig, Workflow } from "@/api/types";
 import { BYPASS, type Choice, modelChoices, permissionChoices, workflowChoices } from "@/composer/modes";
-import { launch } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { createSession } from "@/state/actions";
+import { hasScope, useApp } from "@/state/app";
 import { Button, IconButton } from "@/ui/Button";
 import { Field } from "@/ui/Field";
 import { Icon } from "@/ui/Icon";
@@ -21,7 +21,7 @@ export interface Runner {
 
 export function SamePrompt({ onBegun }: { onBegun: (ids: string[]) => void }) {
   const config = useApp((state) => state.config);
-  const allowed = useApp((state) => may(state.me, "operate"));
+  const allowed = useApp((state) => hasScope(state.me, "operate"));
   if (!config || !allowed) return null;
   return <Form config={config} onBegun={onBegun} />;
 }
@@ -52,7 +52,7 @@ function Form({ config, onBegun }: { config: ServerConfig; onBegun: (ids: string
   };
   return (
     <section aria-label="Run the same prompt" className="flex flex-col gap-3">
-      <h2 className="m-0 text-prose font-semibold">The same prompt with different models or modes</h2>
+      <h2 className="m-0 text-prose font-semibold">Run the same prompt with different models or modes</h2>
       <form onSubmit={(event) => void submit(event)} className="flex flex-col gap-3">
         <Field label="Prompt">
           {(given) => (
@@ -68,7 +68,7 @@ function Form({ config, onBegun }: { config: ServerConfig; onBegun: (ids: string
         <DirectoryField value={cwd} onChange={setCwd} problem={undefined} />
         {runners.map((runner, index) => (
           <RunnerLine
-            // biome-ignore lint/suspicious/noArrayIndexKey: a runner is its place
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows do not move
             key={index}
             number={index + 1}
             config={config}
@@ -80,8 +80,8 @@ function Form({ config, onBegun }: { config: ServerConfig; onBegun: (ids: string
           />
         ))}
         <Switch
-          label="Each in its own work tree"
-          about="They start from the same commit and do not see each other's changes. Without, all write to one directory."
+          label="Each in its own worktree"
+          about="Sessions start from the same commit and do not see each other's changes. Otherwise all write to one directory."
           checked={worktree}
           onChange={setWorktree}
         />
@@ -95,7 +95,7 @@ function Form({ config, onBegun }: { config: ServerConfig; onBegun: (ids: string
             icon={<Icon name="plus" size={14} />}
             onClick={() => setRunners([...runners, runners.at(-1) as Runner])}
           >
-            Another
+            Add session
           </Button>
         </div>
         {problem && (
@@ -117,7 +117,7 @@ function useRecentFirst(): [string, (path: string) => void] {
   return [path, setPath];
 }
 
-/** One after the other: each that begins is kept, whatever becomes of the rest. */
+/** One by one: sessions that started are kept if a later one fails. */
 async function begin(prompt: string, cwd: string, runners: readonly Runner[], worktree: boolean) {
   const ids: string[] = [];
   const problems: string[] = [];
@@ -131,9 +131,9 @@ async function begin(prompt: string, cwd: string, runners: readonly Runner[], wo
         permission_mode: permission as PermissionMode,
         worktree,
       };
-      ids.push((await launch({ ...wanted, client_id: crypto.randomUUID() })).id);
+      ids.push((await createSession({ ...wanted, client_id: crypto.randomUUID() })).id);
     } catch (error) {
-      problems.push(wordsOf(error));
+      problems.push(errorMessage(error));
     }
   }
   return { ids, problems };
@@ -172,7 +172,7 @@ function RunnerLine({ number, config, runner, onChange, onRemove }: RunnerProps)
         onChange={(permission) => onChange({ permission })}
       />
       {onRemove ? (
-        <IconButton label={`Leave session ${number} out`} onClick={onRemove}>
+        <IconButton label={`Remove session ${number}`} onClick={onRemove}>
           <Icon name="close" size={14} />
         </IconButton>
       ) : (

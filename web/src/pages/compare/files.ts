@@ -1,9 +1,9 @@
-/** The files that several sessions changed, side by side. */
+/** Files changed by several sessions. */
 import type { DiffFile } from "@/api/types";
 
 export interface ComparedFile {
   path: string;
-  /** Of each session, in their order; nothing where it left the file alone. */
+  /** One entry per session, in order; undefined if unchanged. */
   of: (DiffFile | undefined)[];
 }
 
@@ -16,7 +16,7 @@ export function compared(lists: readonly (readonly DiffFile[] | undefined)[]): C
       found.set(file.path, known);
     }
   });
-  // What most of them touched is what they can be compared by.
+  // Files changed by most sessions come first.
   return [...found.values()].sort(
     (a, b) => touched(b) - touched(a) || (a.path < b.path ? -1 : a.path > b.path ? 1 : 0),
   );

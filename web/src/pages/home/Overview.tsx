@@ -1,27 +1,27 @@
-/** Who needs me, what runs, what was done lately: each session a line, and the oldest question in full. */
+/** Overview: open requests, running and recent sessions; the oldest request in full. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useMemo } from "react";
 import type { OpenItem, SessionView } from "@/api/types";
-import { Decision } from "@/dock/Decision";
-import { Interrupted } from "@/shell/Interrupted";
-import { askedFor, useOpenItems } from "@/shell/openItems";
-import { changedAt, projectOf, sectionOf, titleOf } from "@/shell/order";
-import { Since } from "@/shell/Since";
-import { interruptedWork, may, useApp, useSession } from "@/state/app";
-import { Boundary } from "@/ui/Boundary";
+import { ApprovalCard } from "@/approvals/ApprovalCard";
+import { oneLine } from "@/format/invisible";
+import { serverNow } from "@/format/serverClock";
+import { baseName, money, plural } from "@/format/values";
+import { InterruptedSessions } from "@/layout/InterruptedSessions";
+import { requestSummary, useOpenRequests } from "@/layout/openRequests";
+import { RelativeTime } from "@/layout/RelativeTime";
+import { changedAt, projectOf, sectionOf, titleOf } from "@/layout/sessionOrder";
+import { hasScope, interruptedWork, useApp, useSession } from "@/state/app";
 import { Empty } from "@/ui/Empty";
+import { ErrorBoundary } from "@/ui/ErrorBoundary";
 import { StatusMark } from "@/ui/Status";
-import { baseName, money, plural } from "@/words/format";
-import { oneLine } from "@/words/hidden";
-import { serverNow } from "@/words/now";
 
 const MOST_DONE = 12;
 
 export function Overview() {
   const sessions = useApp((state) => state.sessions);
   const { running, failed, done } = useMemo(() => sorted(sessions), [sessions]);
-  const open = useOpenItems();
+  const open = useOpenRequests();
   const interrupted = interruptedWork(sessions).length;
   const nothing = interrupted + open.items.length + running.length + failed.length + done.length === 0;
   if (nothing && !open.loading) {
@@ -35,7 +35,7 @@ export function Overview() {
           </Link>
         }
       >
-        This page shows who needs you, what runs and what was done. Press C to start the first one.
+        Requests, running and finished sessions appear here. Press C to start a session.
       </Empty>
     );
   }
@@ -45,7 +45,7 @@ export function Overview() {
         <h1 className="sr-only">Overview</h1>
         <ConnectModel />
         <NeedsYou items={open.items} quiet={interrupted > 0} />
-        <Interrupted />
+        <InterruptedSessions />
         <Group title="Running" sessions={running} empty="No sessions running." />
         <Group title="Failed" sessions={failed} />
         <Group title="Recently finished" sessions={done.slice(0, MOST_DONE)} />
@@ -54,9 +54,11 @@ export function Overview() {
   );
 }
 
-/** Who has tried the demo and wants to go on finds the way here. */
+/** Link to connect a model, for people who have only used the demo. */
 function ConnectModel() {
-  const needed = useApp(({ config, me }) => config !== null && !config.default_model && may(me, "admin"));
+  const needed = useApp(
+    ({ config, me }) => config !== null && !config.default_model && hasScope(me, "admin"),
+  );
   if (!needed) return null;
   return (
     <p className="m-0 mb-8 rounded-box bg-surface-1 px-3 py-2">
@@ -112,9 +114,9 @@ function NeedsYou({ items, quiet }: { items: OpenItem[]; quiet: boolean }) {
                 </span>
                 <span className="min-w-0 flex-1 truncate">
                   <bdi>{oneLine(each.session_title) || baseName(each.cwd)}</bdi>{" "}
-                  <span className="text-ink-3">{askedFor(each)}</span>
+                  <span className="text-ink-3">{requestSummary(each)}</span>
                 </span>
-                <Since at={each.summary.opened_at} className="text-small text-ink-3" />
+                <RelativeTime at={each.summary.opened_at} className="text-small text-ink-3" />
               </Link>
             </li>
           ))}
@@ -130,11 +132,16 @@ function First({ item }: { item: OpenItem }) {
   return (
     <div>
       <SessionRow session={session} />
-      <Boundary what="This request" resetKey={item.summary.id}>
+      <ErrorBoundary label="This request" resetKey={item.summary.id}>
         <div className="rounded-box border border-needs bg-surface-1">
-          <Decision key={item.summary.id} session={session} interaction={item.summary} opened={item.opened} />
+          <ApprovalCard
+            key={item.summary.id}
+            session={session}
+            interaction={item.summary}
+            opened={item.opened}
+          />
         </div>
-      </Boundary>
+      </ErrorBoundary>
     </div>
   );
 }
@@ -191,7 +198,7 @@ function SessionRow({ session }: { session: SessionView }) {
       </Cell>
       <Cell width="w-14">{money(session.cost)}</Cell>
       <Cell width="w-10">
-        <Since at={changedAt(session)} />
+        <RelativeTime at={changedAt(session)} />
       </Cell>
     </Link>
   );
@@ -203,12 +210,12 @@ function Cell({ width, children }: { width: string; children: ReactNode }) {
   );
 }
 
-/** What it is at, or why it stopped. */
+/** Current activity, or why it stopped. */
 function doingNow(session: SessionView): string {
   if (session.status === "failed") return oneLine(session.error).slice(0, 200);
   if (session.status === "waiting_input") return "";
   const tasks = session.tasks_total > 0 ? `${session.tasks_done} of ${session.tasks_total} tasks` : "";
-  const queue = session.queued.length > 0 ? `${plural(session.queued.length, "message")} in line` : "";
-  const calls = session.open_calls.length > 0 ? `${plural(session.open_calls.length, "tool")} at work` : "";
+  const queue = session.queued.length > 0 ? `${plural(session.queued.length, "message")}queued` : "";
+  const calls = session.open_calls.length > 0 ? `${plural(session.open_calls.length, "tool")} running` : "";
   return [tasks, calls, queue].filter(Boolean).join(", ");
 }

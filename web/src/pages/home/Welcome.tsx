@@ -1,12 +1,12 @@
-/** The first visit: what this is, and one thing to do. */
+/** Welcome on the first visit. */
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { wordsOf } from "@/api/client";
+import { errorMessage } from "@/api/client";
+import { shortPath } from "@/format/values";
 import { startDemo } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { hasScope, useApp } from "@/state/app";
 import { useUi } from "@/state/ui";
 import { Button } from "@/ui/Button";
-import { shortPath } from "@/words/format";
 
 const LINES: [string, string, string][] = [
   ["●", "text-running", "Start a session: choose a directory and describe the task."],
@@ -19,8 +19,8 @@ const LINES: [string, string, string][] = [
 ];
 
 export function Welcome() {
-  const allowed = useApp((state) => may(state.me, "operate"));
-  const admin = useApp((state) => may(state.me, "admin"));
+  const allowed = useApp((state) => hasScope(state.me, "operate"));
+  const admin = useApp((state) => hasScope(state.me, "admin"));
   const connected = useApp((state) => Boolean(state.config?.default_model));
   return (
     <div className="flex h-full overflow-y-auto p-6">
@@ -61,7 +61,7 @@ export function Welcome() {
   );
 }
 
-/** A session with the demo model: everything about it is real but the thinking. */
+/** Starts a session with the scripted demo model. */
 function Demo() {
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
@@ -74,7 +74,7 @@ function Demo() {
       useUi.getState().set({ welcomed: true });
       await navigate({ to: "/session/$id", params: { id: session.id } });
     } catch (error) {
-      setProblem(wordsOf(error));
+      setProblem(errorMessage(error));
     } finally {
       setBusy(false);
     }

@@ -1,9 +1,13 @@
-/** How a request ended, in few words: it stays in the list for a while, so that nothing vanishes unexplained. */
+/** Short outcome of a resolved request in the inbox. */
 import type { Settled } from "@/state/app";
 
-const WORDS: Record<string, string> = { allowed: "Allowed", denied: "Denied", cancelled: "No longer asked" };
+const OUTCOMES: Record<string, string> = {
+  allowed: "Allowed",
+  denied: "Denied",
+  cancelled: "Withdrawn",
+};
 
-export function outcomeWords({ outcome, by }: Settled, me: string): string {
-  const word = WORDS[outcome] ?? outcome;
+export function outcomeText({ outcome, by }: Settled, me: string): string {
+  const word = OUTCOMES[outcome] ?? outcome;
   return by ? `${word} by ${by === me ? "you" : by}` : word;
 }

@@ -1,6 +1,6 @@
-/** Warns that another session is at work in the same directory, and offers a worktree. */
+/** Warns that another session works in the same directory, and offers a worktree. */
 import { Link } from "@tanstack/react-router";
-import { titleOf } from "@/shell/order";
+import { titleOf } from "@/layout/sessionOrder";
 import { useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { writersIn } from "./busy";

@@ -1,9 +1,9 @@
-/** Where the session works: recent directories first, then those that begin with what is typed. */
+/** Directory field: recent directories, then matching ones. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useMemo } from "react";
-import { api, said } from "@/api/client";
-import { since } from "@/shell/Since";
-import { Combo, type Proposal } from "@/ui/Combo";
+import { api, unwrap } from "@/api/client";
+import { relativeTime } from "@/layout/RelativeTime";
+import { Combobox, type Proposal } from "@/ui/Combobox";
 import { Field } from "@/ui/Field";
 
 interface Props {
@@ -18,7 +18,7 @@ export function DirectoryField({ value, onChange, problem, about }: Props) {
   return (
     <Field label="Directory" problem={problem} about={about}>
       {(given) => (
-        <Combo
+        <Combobox
           given={given}
           label="Directories"
           mono
@@ -35,14 +35,14 @@ export function DirectoryField({ value, onChange, problem, about }: Props) {
 export function useRecentDirectories() {
   return useQuery({
     queryKey: ["recent-dirs"],
-    queryFn: async () => (await said(api.GET("/recent-dirs"))).directories,
+    queryFn: async () => (await unwrap(api.GET("/recent-dirs"))).directories,
   });
 }
 
-/** Those that begin so, and where it is a directory itself, those in it. */
+/** Directories that start with the prefix, and those inside it. */
 async function directoriesAt(prefix: string): Promise<string[]> {
   const ask = async (text: string) =>
-    (await said(api.GET("/directories", { params: { query: { prefix: text } } }))).directories;
+    (await unwrap(api.GET("/directories", { params: { query: { prefix: text } } }))).directories;
   if (!prefix || prefix.endsWith("/")) return ask(prefix);
   const [inside, alike] = await Promise.all([ask(`${prefix}/`), ask(prefix)]);
   return [...new Set([...alike, ...inside])];
@@ -65,7 +65,7 @@ function useDirectories(typed: string): Proposal[] {
     const seen = new Set(known.map((each) => each.path));
     const others = (found.data ?? []).filter((path) => !seen.has(path) && path.replace(/\/$/, "") !== prefix);
     return [
-      ...known.slice(0, 8).map((each) => ({ value: each.path, about: since(each.used_at) })),
+      ...known.slice(0, 8).map((each) => ({ value: each.path, about: relativeTime(each.used_at) })),
       ...others.slice(0, 50).map((path) => ({ value: path, more: true })),
     ];
   }, [prefix, recent.data, found.data]);

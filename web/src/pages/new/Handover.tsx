@@ -1,8 +1,8 @@
-/** What an earlier session left (a research note, a plan, a review), to be handed to the new one. */
+/** Artifacts of an earlier session (research note, plan, review) to hand over to the new one. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, said } from "@/api/client";
-import { titleOf } from "@/shell/order";
+import { api, unwrap } from "@/api/client";
+import { titleOf } from "@/layout/sessionOrder";
 import { useSession } from "@/state/app";
 
 interface Item {
@@ -11,7 +11,7 @@ interface Item {
   kind: string;
 }
 
-export interface HandingOver {
+export interface HandoverState {
   from: string;
   items: Item[];
   left: ReadonlySet<string>;
@@ -19,12 +19,12 @@ export interface HandingOver {
   chosen: { session_id: string; id: string }[];
 }
 
-export function useHandover(from: string): HandingOver {
+export function useHandover(from: string): HandoverState {
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const made = useQuery({
     queryKey: ["artifacts", from],
     queryFn: async () =>
-      (await said(api.GET("/sessions/{id}/artifacts", { params: { path: { id: from } } }))).artifacts,
+      (await unwrap(api.GET("/sessions/{id}/artifacts", { params: { path: { id: from } } }))).artifacts,
     enabled: from !== "",
   });
   const items = made.data ?? [];
@@ -42,7 +42,7 @@ export function useHandover(from: string): HandingOver {
   };
 }
 
-export function Handover({ handover }: { handover: HandingOver }) {
+export function Handover({ handover }: { handover: HandoverState }) {
   const session = useSession(handover.from);
   if (handover.items.length === 0) return null;
   return (

@@ -1,25 +1,24 @@
-/** How the session works: its way of going about things, who thinks, what it asks, where it writes, how far it goes. */
-
+/** Options of a new session: workflow, permissions, model, engine, worktree, limits. */
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import type { ServerConfig, Workflow } from "@/api/types";
 import { defaultModelName, permissionChoices, workflowAbout, workflowChoices } from "@/composer/modes";
-import { may, useApp } from "@/state/app";
+import { short } from "@/format/values";
+import { hasScope, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
-import { Combo, type Proposal } from "@/ui/Combo";
+import { Combobox, type Proposal } from "@/ui/Combobox";
 import { Field, INPUT } from "@/ui/Field";
 import { Icon } from "@/ui/Icon";
 import { useNarrow } from "@/ui/media";
 import { Select } from "@/ui/Select";
 import { Switch } from "@/ui/Switch";
-import { short } from "@/words/format";
 import { useDraft } from "./draft";
 import { engineAbout, engineChoices } from "./engines";
 import { isModelNeeded, type Problems } from "./problems";
 
 export function Options({ config, problems }: { config: ServerConfig; problems: Problems }) {
   const draft = useDraft();
-  const approves = useApp((state) => may(state.me, "approve"));
+  const approves = useApp((state) => hasScope(state.me, "approve"));
   const permissions = permissionChoices(config, draft.workflow, approves);
   const begins =
     config.workflows.find((each) => each.name === draft.workflow)?.permission_modes[0] ?? "default";
@@ -75,7 +74,7 @@ export function Options({ config, problems }: { config: ServerConfig; problems: 
   );
 }
 
-/** What is seldom changed: on a phone behind a button, so that Start is not far. */
+/** Less common options; collapsed on phones. */
 function Rest(props: { problems: Problems; changed: boolean; children: ReactNode }) {
   const narrow = useNarrow();
   const { turns, budget, engine, branch } = props.problems;
@@ -104,7 +103,7 @@ function ModelField({ config, problem }: { config: ServerConfig; problem: string
     <div className="min-w-0">
       <Field label="Model" problem={problem} about={aboutModel(config, model)}>
         {(given) => (
-          <Combo
+          <Combobox
             given={given}
             label="Models"
             value={model}
@@ -155,7 +154,7 @@ function Limits({ config, problems }: { config: ServerConfig; problems: Problems
   const { turns, budget, set } = useDraft();
   return (
     <>
-      <Field label="Max steps" about="Model requests for one prompt" problem={problems.turns}>
+      <Field label="Max steps" about="Model requests per prompt" problem={problems.turns}>
         {(given) => (
           <input
             {...given}
@@ -167,7 +166,7 @@ function Limits({ config, problems }: { config: ServerConfig; problems: Problems
           />
         )}
       </Field>
-      <Field label="Budget (USD)" problem={problems.budget}>
+      <Field label="Max budget (USD)" problem={problems.budget}>
         {(given) => (
           <input
             {...given}

@@ -1,39 +1,39 @@
-/** What is to be done: words, commands after a slash, files after an @, pictures by paste or drop. */
+/** Prompt field with command and file completion and image attachments. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useId, useRef, useState } from "react";
-import { api, said } from "@/api/client";
-import { completed, matching, type Trigger, triggerAt } from "@/composer/completion";
-import type { Picture } from "@/composer/drafts";
-import { readPictures, weightOf } from "@/composer/pictures";
+import { api, unwrap } from "@/api/client";
+import { complete, matching, type Trigger, triggerAt } from "@/composer/completion";
+import type { DraftImage } from "@/composer/drafts";
+import { readImages, totalSize } from "@/composer/images";
+import { bytes } from "@/format/values";
 import { useApp } from "@/state/app";
 import { IconButton } from "@/ui/Button";
 import { Field } from "@/ui/Field";
-import { Shown } from "@/ui/Hidden";
 import { Icon } from "@/ui/Icon";
 import { toast } from "@/ui/toast";
-import { bytes } from "@/words/format";
+import { VisibleText } from "@/ui/VisibleText";
 
 interface Props {
   value: string;
   onChange: (text: string) => void;
   cwd: string;
   engine: string;
-  pictures: readonly Picture[];
-  onPictures: (pictures: readonly Picture[]) => void;
+  images: readonly DraftImage[];
+  onImages: (images: readonly DraftImage[]) => void;
   problem: string | undefined;
 }
 
-const ROOM_FOR_WORDS = 1024 * 1024;
+const TEXT_BYTES = 1024 * 1024;
 
 export function PromptField(props: Props) {
-  const { value, onChange, pictures, onPictures, problem } = props;
+  const { value, onChange, images, onImages, problem } = props;
   const most = useApp((state) => state.config?.limits.body_bytes ?? 24 * 1024 * 1024);
   const field = useRef<HTMLTextAreaElement>(null);
   const completion = useCompletion(props, field.current);
   const add = async (files: File[]) => {
-    const read = await readPictures(files, weightOf(pictures), most - ROOM_FOR_WORDS);
-    for (const words of read.refused) toast.error(words);
-    if (read.pictures.length > 0) onPictures([...pictures, ...read.pictures]);
+    const read = await readImages(files, totalSize(images), most - TEXT_BYTES);
+    for (const message of read.refused) toast.error(message);
+    if (read.images.length > 0) onImages([...images, ...read.images]);
   };
   const paste = (event: ClipboardEvent) => {
     const files = [...event.clipboardData.files];
@@ -48,7 +48,7 @@ export function PromptField(props: Props) {
   return (
     <Field label="Prompt" problem={problem}>
       {(given) => (
-        // biome-ignore lint/a11y/noStaticElementInteractions: files may be dropped on it; by keys they are pasted
+        // biome-ignore lint/a11y/noStaticElementInteractions: files can be dropped; keyboard users paste
         <div
           onDrop={drop}
           onDragOver={(event) => event.preventDefault()}
@@ -71,11 +71,8 @@ export function PromptField(props: Props) {
             className="field-sizing-content block max-h-[40vh] min-h-36 w-full resize-y bg-transparent px-3 py-2 text-prose outline-none placeholder:text-ink-3"
           />
           {completion.list}
-          {pictures.length > 0 && (
-            <Strip
-              pictures={pictures}
-              onDrop={(id) => onPictures(pictures.filter((each) => each.id !== id))}
-            />
+          {images.length > 0 && (
+            <Strip images={images} onDrop={(id) => onImages(images.filter((each) => each.id !== id))} />
           )}
         </div>
       )}
@@ -83,10 +80,10 @@ export function PromptField(props: Props) {
   );
 }
 
-function Strip({ pictures, onDrop }: { pictures: readonly Picture[]; onDrop: (id: string) => void }) {
+function Strip({ images, onDrop }: { images: readonly DraftImage[]; onDrop: (id: string) => void }) {
   return (
-    <ul aria-label="Pictures" className="m-0 flex list-none flex-wrap gap-2 px-3 pb-2">
-      {pictures.map((each) => (
+    <ul aria-label="Images" className="m-0 flex list-none flex-wrap gap-2 px-3 pb-2">
+      {images.map((each) => (
         <li key={each.id} className="flex items-center gap-2 rounded-box bg-surface-2 py-1 pr-1 pl-1">
           <img
             src={`data:${each.part.media_type};base64,${each.part.data}`}
@@ -105,11 +102,11 @@ function Strip({ pictures, onDrop }: { pictures: readonly Picture[]; onDrop: (id
   );
 }
 
-/** Commands that a session in this directory would know. */
+/** Commands available in this directory. */
 function useCommands(cwd: string, engine: string) {
   const asked = useQuery({
-    queryKey: ["surroundings", cwd, engine],
-    queryFn: () => said(api.GET("/surroundings", { params: { query: { cwd, engine } } })),
+    queryKey: ["inventory", cwd, engine],
+    queryFn: () => unwrap(api.GET("/surroundings", { params: { query: { cwd, engine } } })),
     enabled: /^[/~]/.test(cwd),
     retry: false,
     staleTime: 60_000,
@@ -117,12 +114,12 @@ function useCommands(cwd: string, engine: string) {
   return asked.data?.commands ?? [];
 }
 
-/** Files below the directory whose path holds what was typed after an @. */
+/** Files that match the text after an @. */
 function useFiles(cwd: string, trigger: Trigger | null) {
   const q = trigger?.kind === "file" ? trigger.query : null;
   const asked = useQuery({
     queryKey: ["complete", cwd, q],
-    queryFn: () => said(api.GET("/complete", { params: { query: { cwd, q: q ?? "", limit: 8 } } })),
+    queryFn: () => unwrap(api.GET("/complete", { params: { query: { cwd, q: q ?? "", limit: 8 } } })),
     enabled: q !== null && /^[/~]/.test(cwd),
     placeholderData: keepPreviousData,
     retry: false,
@@ -140,7 +137,7 @@ function useCompletion(props: Props, field: HTMLTextAreaElement | null) {
   const open = found.length > 0;
   const take = (name: string) => {
     if (!trigger) return;
-    const next = completed(props.value, trigger, name);
+    const next = complete(props.value, trigger, name);
     props.onChange(next.text);
     setTrigger(null);
     requestAnimationFrame(() => {
@@ -176,21 +173,21 @@ function useCompletion(props: Props, field: HTMLTextAreaElement | null) {
         aria-label={trigger?.kind === "file" ? "Files" : "Commands"}
         className="absolute inset-x-0 top-full z-30 mt-1 max-h-64 overflow-y-auto rounded-box border border-line bg-surface-1 p-1 shadow-float"
       >
-        {found.map((each, place) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the focus and the keys
+        {found.map((each, position) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the focus and handles the keys
           // biome-ignore lint/a11y/useFocusableInteractive: the field points to it by its id
           <div
             key={each.name}
-            id={`${list}-${place}`}
+            id={`${list}-${position}`}
             role="option"
-            aria-selected={place === at}
+            aria-selected={position === at}
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => take(each.name)}
-            className={`target flex min-h-7 items-center gap-3 rounded px-2 ${place === at ? "bg-surface-3" : "hover:bg-surface-2"}`}
+            className={`target flex min-h-7 items-center gap-3 rounded px-2 ${position === at ? "bg-surface-3" : "hover:bg-surface-2"}`}
           >
             <bdi className="shrink-0 font-mono text-code">
               {trigger?.kind === "file" ? "" : "/"}
-              <Shown text={each.name} />
+              <VisibleText text={each.name} />
             </bdi>
             <bdi className="min-w-0 truncate text-small text-ink-3">{each.description}</bdi>
           </div>

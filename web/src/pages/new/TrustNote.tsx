@@ -1,14 +1,14 @@
-/** Whether the directory's own settings and hooks are obeyed, which those are, and the word that makes it so. */
+/** Trust notice of a directory: which files have effects, and a button to trust it. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { api, said } from "@/api/client";
-import { complain } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { api, unwrap } from "@/api/client";
+import { showError } from "@/state/actions";
+import { hasScope, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
-import { Shown } from "@/ui/Hidden";
+import { VisibleText } from "@/ui/VisibleText";
 
-/** A value that has not changed for a moment: paths are asked about when somebody stops typing. */
-export function useSettled(value: string, milliseconds = 300): string {
+/** The value after a pause in typing. */
+export function useDebounced(value: string, milliseconds = 300): string {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
     const timer = window.setTimeout(() => setSettled(value), milliseconds);
@@ -18,11 +18,11 @@ export function useSettled(value: string, milliseconds = 300): string {
 }
 
 export function TrustNote({ cwd }: { cwd: string }) {
-  const admin = useApp((state) => may(state.me, "admin"));
+  const admin = useApp((state) => hasScope(state.me, "admin"));
   const queries = useQueryClient();
   const trust = useQuery({
     queryKey: ["trust", cwd],
-    queryFn: () => said(api.GET("/trust", { params: { query: { cwd } } })),
+    queryFn: () => unwrap(api.GET("/trust", { params: { query: { cwd } } })),
     enabled: /^[/~]/.test(cwd),
     retry: false,
   });
@@ -30,10 +30,10 @@ export function TrustNote({ cwd }: { cwd: string }) {
   if (!view || view.warns.length === 0 || view.trusted) return null;
   const give = async () => {
     try {
-      queries.setQueryData(["trust", cwd], await said(api.POST("/trust", { body: { cwd } })));
-      await queries.invalidateQueries({ queryKey: ["surroundings"] });
+      queries.setQueryData(["trust", cwd], await unwrap(api.POST("/trust", { body: { cwd } })));
+      await queries.invalidateQueries({ queryKey: ["inventory"] });
     } catch (error) {
-      complain(error);
+      showError(error);
     }
   };
   return (
@@ -47,7 +47,7 @@ export function TrustNote({ cwd }: { cwd: string }) {
         {view.warns.map((part) => (
           <li key={part} className="truncate">
             <bdi>
-              <Shown text={part} />
+              <VisibleText text={part} />
             </bdi>
             {view.changed.includes(part) && <span className="ml-2 font-sans text-needs">changed</span>}
           </li>

@@ -1,4 +1,4 @@
-/** Which sessions are at work in a directory and may write there. Pure. */
+/** Sessions that are running in a directory and may write there. Pure. */
 import type { SessionView } from "@/api/types";
 
 const LIVE: ReadonlySet<SessionView["status"]> = new Set([
@@ -26,7 +26,7 @@ function plain(path: string): string {
   return path.replace(/\/+$/, "") || "/";
 }
 
-/** The same directory, or one in the other. */
+/** Whether the directories are equal or nested. */
 function share(one: string, other: string): boolean {
   return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);
 }

@@ -1,4 +1,4 @@
-/** What somebody has filled in for a new session. It survives a reload; what is usual for them stays for the next one. */
+/** Draft of the new session form, kept over a reload. The options stay for the next session. */
 import { create } from "zustand";
 import { createJSONStorage, persist, type StateStorage } from "zustand/middleware";
 import type { NewSession, Workflow } from "@/api/types";
@@ -14,7 +14,7 @@ export interface Draft {
   branch: string;
   turns: string;
   budget: string;
-  /** One session comes of one draft, however often it is sent (FM-7). */
+  /** Idempotency key: one draft creates one session, however often it is sent. */
   clientId: string;
 }
 
@@ -32,15 +32,15 @@ const EMPTY: Draft = {
   clientId: "",
 };
 
-interface Drafting extends Draft {
+interface DraftStore extends Draft {
   set(change: Partial<Draft>): void;
-  /** It became a session: the words go, the choices stay. */
+  /** After the start: clears the prompt, keeps the options. */
   sent(): void;
 }
 
 const WRITE_MS = 300;
 
-/** Long texts are not written at every key. */
+/** Delays writes while typing. */
 function lazily(storage: Storage): StateStorage {
   let waiting: (() => void) | null = null;
   let timer = 0;
@@ -59,7 +59,7 @@ function lazily(storage: Storage): StateStorage {
         try {
           storage.setItem(name, value);
         } catch {
-          // no room: the draft lives as long as the page
+          // no space: the draft is kept in memory
         }
       };
       window.clearTimeout(timer);
@@ -68,7 +68,7 @@ function lazily(storage: Storage): StateStorage {
   };
 }
 
-export const useDraft = create<Drafting>()(
+export const useDraft = create<DraftStore>()(
   persist(
     (set) => ({
       ...EMPTY,
@@ -79,8 +79,8 @@ export const useDraft = create<Drafting>()(
   ),
 );
 
-/** As the server takes it, or what is wrong, by field. */
-export function asked(draft: Draft, defaultTurns: number): Partial<NewSession> & { cwd: string } {
+/** The request body of a draft. */
+export function newSessionBody(draft: Draft, defaultTurns: number): Partial<NewSession> & { cwd: string } {
   return {
     cwd: draft.cwd.trim(),
     prompt: draft.prompt,

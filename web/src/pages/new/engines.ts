@@ -1,4 +1,4 @@
-/** External engines and our own, in words for a person who chooses one. */
+/** Engine choices and their descriptions. */
 import type { ServerConfig } from "@/api/types";
 import type { Choice } from "@/composer/modes";
 
@@ -13,12 +13,12 @@ export function engineChoices(config: ServerConfig): Choice[] {
   }));
 }
 
-/** What it is, what it takes, and what to expect of a version nobody tested. */
+/** Description of an engine, with a warning for untested versions. */
 export function engineAbout({ about, warning }: Engine): string {
   return [about, warning].filter(Boolean).join(" ");
 }
 
-/** Its name and its version, where that is known. */
+/** Name and version, if known. */
 export function engineTitle({ name, version }: Engine): string {
   return version ? `${name} ${version}` : name;
 }

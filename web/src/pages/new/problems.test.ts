@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { ApiProblem } from "@/api/client";
-import { asked, type Draft } from "./draft";
-import { seen, told } from "./problems";
+import { ApiError } from "@/api/client";
+import { type Draft, newSessionBody } from "./draft";
+import { problemsFrom, validate } from "./problems";
 
 const DRAFT: Draft = {
   cwd: "/w/shop",
@@ -19,20 +19,20 @@ const DRAFT: Draft = {
 
 describe("what the page sees itself", () => {
   it("is nothing where all is well", () => {
-    expect(seen(DRAFT, 0)).toEqual({});
-    expect(seen({ ...DRAFT, prompt: "" }, 1)).toEqual({});
-    expect(seen({ ...DRAFT, cwd: "~/shop", turns: "5", budget: "2.5" }, 0)).toEqual({});
+    expect(validate(DRAFT, 0)).toEqual({});
+    expect(validate({ ...DRAFT, prompt: "" }, 1)).toEqual({});
+    expect(validate({ ...DRAFT, cwd: "~/shop", turns: "5", budget: "2.5" }, 0)).toEqual({});
   });
 
   it("is said beside its field", () => {
-    const found = seen({ ...DRAFT, cwd: "shop", prompt: " ", turns: "0", budget: "-1" }, 0);
+    const found = validate({ ...DRAFT, cwd: "shop", prompt: " ", turns: "0", budget: "-1" }, 0);
     expect(Object.keys(found).sort()).toEqual(["budget", "cwd", "prompt", "turns"]);
   });
 });
 
 describe("what the server says", () => {
   const problem = (message: string, details = {}, status = 422) =>
-    told(new ApiProblem("invalid", message, status, details));
+    problemsFrom(new ApiError("invalid", message, status, details));
 
   it.each([
     ["The body is not as it should be: Expected `int`, got `str` - at `$.max_turns`", "turns"],
@@ -53,19 +53,19 @@ describe("what the server says", () => {
   });
 
   it("belongs to no field where the server did not understand or is not there", () => {
-    expect(told(new ApiProblem("unreachable", "no directory", 0))).toEqual({ all: "no directory" });
+    expect(problemsFrom(new ApiError("unreachable", "no directory", 0))).toEqual({ all: "no directory" });
     expect(problem("model", {}, 500)).toEqual({ all: "model" });
   });
 });
 
 describe("what is sent", () => {
   it("has 100 turns where nobody said otherwise (S000-62), and no branch without a work tree", () => {
-    expect(asked({ ...DRAFT, branch: "x" }, 100)).toMatchObject({
+    expect(newSessionBody({ ...DRAFT, branch: "x" }, 100)).toMatchObject({
       max_turns: 100,
       max_budget_usd: null,
       branch: "",
     });
-    expect(asked({ ...DRAFT, turns: "7", budget: "1.5" }, 100)).toMatchObject({
+    expect(newSessionBody({ ...DRAFT, turns: "7", budget: "1.5" }, 100)).toMatchObject({
       max_turns: 7,
       max_budget_usd: 1.5,
     });

@@ -1,5 +1,5 @@
-/** Which field an error belongs to: what the page sees itself, and what the server says. Pure. */
-import { ApiProblem, wordsOf } from "@/api/client";
+/** Form validation, and the mapping of server errors to fields. Pure. */
+import { ApiError, errorMessage } from "@/api/client";
 import type { Draft } from "./draft";
 
 export type Field =
@@ -15,10 +15,10 @@ export type Field =
   | "all";
 export type Problems = Partial<Record<Field, string>>;
 
-export function seen(draft: Draft, images: number): Problems {
+export function validate(draft: Draft, images: number): Problems {
   const found: Problems = {};
-  if (!draft.cwd.trim()) found.cwd = "Choose the directory to work in.";
-  else if (!/^[/~]/.test(draft.cwd.trim())) found.cwd = "Give the whole path, beginning with / or ~.";
+  if (!draft.cwd.trim()) found.cwd = "Choose a directory.";
+  else if (!/^[/~]/.test(draft.cwd.trim())) found.cwd = "Enter an absolute path, starting with / or ~.";
   if (!draft.prompt.trim() && images === 0) found.prompt = "Enter a task.";
   if (draft.turns.trim() && !/^[1-9]\d{0,5}$/.test(draft.turns.trim()))
     found.turns = "A whole number, at least 1.";
@@ -26,7 +26,7 @@ export function seen(draft: Draft, images: number): Problems {
   return found;
 }
 
-/** Without any key there is no model that could be meant by none. */
+/** Whether a model has to be chosen: there is no default. */
 export function isModelNeeded(config: { default_model: string }, engine: string): boolean {
   return engine === "native" && !config.default_model;
 }
@@ -45,7 +45,7 @@ const NAMES: Record<string, Field> = {
   max_turns: "turns",
   max_budget_usd: "budget",
 };
-/** Words by which the server's sentences can be told apart where they name no field; the first that fits. */
+/** Patterns that map server messages without a field name to a field; the first match counts. */
 const SIGNS: [RegExp, Field][] = [
   [/permission mode|asks less|cannot be in/i, "permission"],
   [/work ?tree|branch|git|commit/i, "branch"],
@@ -57,12 +57,12 @@ const SIGNS: [RegExp, Field][] = [
   [/director|path|roots/i, "cwd"],
 ];
 
-export function told(error: unknown): Problems {
-  const words = wordsOf(error);
-  if (!(error instanceof ApiProblem) || error.status === 0 || error.status >= 500) return { all: words };
-  const named = NAMES[String(error.details.field ?? "")] ?? NAMES[words.match(/\$\.(\w+)/)?.[1] ?? ""];
-  if (named) return { [named]: words };
-  if (Array.isArray(error.details.roots)) return { cwd: words };
-  const sign = SIGNS.find(([pattern]) => pattern.test(words));
-  return { [sign?.[1] ?? "all"]: words };
+export function problemsFrom(error: unknown): Problems {
+  const message = errorMessage(error);
+  if (!(error instanceof ApiError) || error.status === 0 || error.status >= 500) return { all: message };
+  const named = NAMES[String(error.details.field ?? "")] ?? NAMES[message.match(/\$\.(\w+)/)?.[1] ?? ""];
+  if (named) return { [named]: message };
+  if (Array.isArray(error.details.roots)) return { cwd: message };
+  const sign = SIGNS.find(([pattern]) => pattern.test(message));
+  return { [sign?.[1] ?? "all"]: message };
 }

@@ -1,9 +1,9 @@
-/** One place where the words were found: of which session, by whom, and a line around them. */
+/** A search result: session, kind and excerpt. */
 import { Link } from "@tanstack/react-router";
-import type { Hit } from "@/api/types";
-import type { SessionPlace } from "@/routes";
-import { Shown } from "@/ui/Hidden";
-import { ago, moment } from "@/words/format";
+import type { SearchHit } from "@/api/types";
+import { ago, moment } from "@/format/values";
+import type { SessionSearch } from "@/routes";
+import { VisibleText } from "@/ui/VisibleText";
 import { piecesOf } from "./marks";
 
 const KINDS: Record<string, string> = {
@@ -15,16 +15,16 @@ const KINDS: Record<string, string> = {
   artifact: "Artifact",
 };
 
-/** Where in the session a hit leads to. */
-export function placeOf(hit: Hit): SessionPlace {
+/** The link target of a search result. */
+export function placeOf(hit: SearchHit): SessionSearch {
   if (hit.kind === "call" || hit.kind === "result") return { call: hit.ref };
-  // The first part of a message stands for all of it: a person's has only one row.
+  // A user message has one row, without a part index.
   if (hit.kind === "text" || hit.kind === "thinking") return { row: hit.ref.replace(/\/0$/, "") };
   return {};
 }
 
 interface Props {
-  hit: Hit;
+  hit: SearchHit;
   id: string;
   active: boolean;
   withSession: boolean;
@@ -63,17 +63,17 @@ export function HitLine({ hit, id, active, withSession, onHover }: Props) {
   );
 }
 
-function Excerpt({ hit }: { hit: Hit }) {
-  let place = 0;
+function Excerpt({ hit }: { hit: SearchHit }) {
+  let offset = 0;
   return piecesOf(hit.excerpt.text, hit.excerpt.marks).map((piece) => {
-    const key = place;
-    place += piece.text.length;
+    const key = offset;
+    offset += piece.text.length;
     return piece.marked ? (
       <mark key={key} className="rounded-sm bg-needs-soft font-semibold text-ink-1">
-        <Shown text={piece.text} />
+        <VisibleText text={piece.text} />
       </mark>
     ) : (
-      <Shown key={key} text={piece.text} />
+      <VisibleText key={key} text={piece.text} />
     );
   });
 }

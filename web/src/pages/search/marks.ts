@@ -1,4 +1,4 @@
-/** An excerpt in pieces, those that were looked for marked. Positions count characters as the server does. */
+/** Splits an excerpt into plain and matching pieces. Positions count code points, as on the server. */
 export interface MarkedPiece {
   text: string;
   marked: boolean;
@@ -7,10 +7,10 @@ export interface MarkedPiece {
 export function piecesOf(text: string, marks: readonly (readonly number[])[]): MarkedPiece[] {
   const letters = [...text];
   const pieces: MarkedPiece[] = [];
-  let place = 0;
+  let position = 0;
   const put = (to: number, marked: boolean) => {
-    if (to > place) pieces.push({ text: letters.slice(place, to).join(""), marked });
-    place = Math.max(place, to);
+    if (to > position) pieces.push({ text: letters.slice(position, to).join(""), marked });
+    position = Math.max(position, to);
   };
   for (const [start = 0, end = 0] of [...marks].sort((a, b) => (a[0] ?? 0) - (b[0] ?? 0))) {
     put(Math.min(start, letters.length), false);

@@ -1,12 +1,12 @@
-/** How the page looks on this device. */
+/** Appearance of the page in this browser. */
 import { type Theme, useUi } from "@/state/ui";
 import { Button } from "@/ui/Button";
-import { Segments } from "@/ui/Segments";
+import { SegmentedControl } from "@/ui/SegmentedControl";
 import { Switch } from "@/ui/Switch";
-import { Group, Part } from "./Part";
+import { Group, SettingsSection } from "./SettingsSection";
 
 const THEMES: { value: Theme; label: string }[] = [
-  { value: "system", label: "As the system" },
+  { value: "system", label: "System" },
   { value: "dark", label: "Dark" },
   { value: "light", label: "Light" },
 ];
@@ -14,16 +14,21 @@ const THEMES: { value: Theme; label: string }[] = [
 export function Appearance() {
   const ui = useUi();
   return (
-    <Part title="Appearance" about="Kept in this browser.">
+    <SettingsSection title="Appearance" about="Stored in this browser.">
       <Group title="Theme">
         <div className="pt-3">
-          <Segments label="Theme" value={ui.theme} choices={THEMES} onChange={(theme) => ui.set({ theme })} />
+          <SegmentedControl
+            label="Theme"
+            value={ui.theme}
+            choices={THEMES}
+            onChange={(theme) => ui.set({ theme })}
+          />
         </div>
       </Group>
       <Group title="Transcript">
         <div className="space-y-3 pt-3">
           <Switch
-            label="Show calls of tools"
+            label="Show tool calls"
             checked={!ui.hideTools}
             onChange={(show) => ui.set({ hideTools: !show })}
           />
@@ -37,8 +42,8 @@ export function Appearance() {
       <Group title="Changes">
         <div className="pt-3">
           <Switch
-            label="Before and after side by side"
-            about="Where there is room for it."
+            label="Side-by-side diffs"
+            about="If the panel is wide enough."
             checked={ui.diffSplit}
             onChange={(diffSplit) => ui.set({ diffSplit })}
           />
@@ -51,10 +56,10 @@ export function Appearance() {
               ui.set({ sidebar: true, panel: true, panelWide: false, sidebarWidth: 272, panelWidth: 420 })
             }
           >
-            Put the columns back
+            Reset column widths
           </Button>
         </div>
       </Group>
-    </Part>
+    </SettingsSection>
   );
 }

@@ -1,42 +1,42 @@
-/** Who did what, newest first. */
+/** Audit log, newest first. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { api, said, wordsOf } from "@/api/client";
+import { api, errorMessage, unwrap } from "@/api/client";
 import type { AuditEntry } from "@/api/types";
-import { useCalm } from "@/panels/files/Filter";
-import { may, useApp } from "@/state/app";
+import { moment } from "@/format/values";
+import { useDebounced } from "@/panels/files/Filter";
+import { hasScope, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { INPUT } from "@/ui/Field";
-import { Shown } from "@/ui/Hidden";
-import { moment } from "@/words/format";
-import { None, Part, Problem } from "./Part";
+import { VisibleText } from "@/ui/VisibleText";
+import { None, Problem, SettingsSection } from "./SettingsSection";
 
 export function Audit() {
-  const admin = useApp((state) => may(state.me, "admin"));
+  const admin = useApp((state) => hasScope(state.me, "admin"));
   const [who, setWho] = useState("");
   const [what, setWhat] = useState("");
-  const calmWho = useCalm(who.trim(), 250);
-  const calmWhat = useCalm(what.trim(), 250);
+  const calmWho = useDebounced(who.trim(), 250);
+  const calmWhat = useDebounced(what.trim(), 250);
   return (
-    <Part
+    <SettingsSection
       title="Audit"
-      about="Decisions, keys given out and taken back, rules and people changed. Secrets are not in it."
+      about="Decisions, sign-ins and revocations, changes of rules and users. Contains no secrets."
     >
-      {!admin && <None>The audit is shown to whoever has the scope admin.</None>}
+      {!admin && <None>Only administrators can see the audit log.</None>}
       {admin && (
         <>
           <div className="flex max-w-[560px] gap-2">
             <input
-              aria-label="Who"
-              placeholder="Who"
+              aria-label="Actor"
+              placeholder="Actor"
               value={who}
               onChange={(event) => setWho(event.target.value)}
               className={INPUT}
             />
             <input
-              aria-label="What"
-              placeholder="What, such as auth.code_made"
+              aria-label="Action"
+              placeholder="Action, such as auth.code_made"
               value={what}
               onChange={(event) => setWhat(event.target.value)}
               className={INPUT}
@@ -45,7 +45,7 @@ export function Audit() {
           <Trail who={calmWho} what={calmWhat} />
         </>
       )}
-    </Part>
+    </SettingsSection>
   );
 }
 
@@ -53,7 +53,7 @@ function Trail({ who, what }: { who: string; what: string }) {
   const { data, error, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["audit", who, what],
     queryFn: ({ pageParam }) =>
-      said(
+      unwrap(
         api.GET("/audit", {
           params: { query: { who, what, limit: 100, ...(pageParam ? { before: pageParam } : {}) } },
         }),
@@ -63,10 +63,10 @@ function Trail({ who, what }: { who: string; what: string }) {
     staleTime: 0,
   });
   const entries = data?.pages.flatMap((page) => page.entries) ?? [];
-  if (error) return <Problem>{wordsOf(error)}</Problem>;
+  if (error) return <Problem>{errorMessage(error)}</Problem>;
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard */}
       <div tabIndex={0} className="overflow-x-auto">
         <table aria-label="Audit" className="w-full border-collapse">
           <thead>
@@ -85,7 +85,7 @@ function Trail({ who, what }: { who: string; what: string }) {
           </tbody>
         </table>
       </div>
-      {data && entries.length === 0 && <None>Nothing of this kind was done.</None>}
+      {data && entries.length === 0 && <None>No matching entries.</None>}
       {hasNextPage && (
         <Button disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
           Show older
@@ -101,7 +101,7 @@ function Line({ entry }: { entry: AuditEntry }) {
     <tr className="align-baseline hover:bg-surface-2">
       <td className="tabular h-8 pr-4 whitespace-nowrap text-ink-2">{moment(entry.at * 1000)}</td>
       <td className="max-w-40 truncate pr-4">
-        <Shown text={entry.who} />
+        <VisibleText text={entry.who} />
       </td>
       <td className="pr-4 whitespace-nowrap">{entry.what}</td>
       <td className="max-w-96 min-w-40 font-mono text-small break-all text-ink-3">
@@ -110,7 +110,7 @@ function Line({ entry }: { entry: AuditEntry }) {
             {entry.session_id.slice(0, 8)}
           </Link>
         )}{" "}
-        <Shown text={detail === "{}" ? "" : detail} />
+        <VisibleText text={detail === "{}" ? "" : detail} />
       </td>
     </tr>
   );

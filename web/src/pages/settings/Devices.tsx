@@ -1,38 +1,38 @@
-/** What can come in: browsers and tokens, each of which can be shut out; and a code for another device. */
+/** Devices: signed-in browsers and tokens, with revocation, and codes for new devices. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { api, said, wordsOf } from "@/api/client";
+import { api, errorMessage, unwrap } from "@/api/client";
 import type { ClientView } from "@/api/types";
-import { confirm } from "@/shell/confirm";
-import { complain } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { ago, moment } from "@/format/values";
+import { confirm } from "@/layout/confirm";
+import { showError } from "@/state/actions";
+import { hasScope, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
-import { Shown } from "@/ui/Hidden";
-import { ago, moment } from "@/words/format";
+import { VisibleText } from "@/ui/VisibleText";
 import { NewDevice } from "./NewDevice";
-import { Group, None, Part, Problem, Row, Rows } from "./Part";
+import { Group, None, Problem, Row, Rows, SettingsSection } from "./SettingsSection";
 
 export function Devices() {
-  const admin = useApp((state) => may(state.me, "admin"));
+  const admin = useApp((state) => hasScope(state.me, "admin"));
   const { data, error } = useQuery({
     queryKey: ["clients"],
-    queryFn: () => said(api.GET("/auth/clients")),
+    queryFn: () => unwrap(api.GET("/auth/clients")),
     staleTime: 0,
   });
   return (
-    <Part
+    <SettingsSection
       title="Devices"
-      about="Browsers and tokens that can come in. What is revoked is shut out within a second, with all it has open."
+      about="Signed-in browsers and tokens. Revoking one signs it out at once."
     >
-      {error && <Problem>{wordsOf(error)}</Problem>}
-      {admin ? <NewDevice /> : <None>A code for another device is made by whoever has the scope admin.</None>}
-      <Group title="Those that are in">
+      {error && <Problem>{errorMessage(error)}</Problem>}
+      {admin ? <NewDevice /> : <None>Only administrators can add devices.</None>}
+      <Group title="Signed-in devices">
         <Rows label="Devices">
           {data?.clients.map((client) => (
             <Device key={client.id} client={client} />
           ))}
         </Rows>
       </Group>
-    </Part>
+    </SettingsSection>
   );
 }
 
@@ -42,8 +42,8 @@ function Device({ client }: { client: ClientView }) {
     const meant =
       !client.current ||
       (await confirm({
-        title: "Shut this very browser out?",
-        words: "You are signed out at once. Another code is needed to come back.",
+        title: "Sign out this browser?",
+        text: "You are signed out at once and need a new code to sign in again.",
         action: "Revoke",
         danger: true,
       }));
@@ -51,7 +51,7 @@ function Device({ client }: { client: ClientView }) {
     try {
       await api.DELETE("/auth/clients/{id}", { params: { path: { id: client.id } } });
     } catch (error) {
-      complain(error);
+      showError(error);
     }
     await queries.invalidateQueries({ queryKey: ["clients"] });
   };
@@ -69,15 +69,15 @@ function Device({ client }: { client: ClientView }) {
     >
       <p className="m-0 flex flex-wrap items-baseline gap-x-2">
         <span className="font-medium">
-          <Shown text={client.label || (client.kind === "token" ? "Token" : "Browser")} />
+          <VisibleText text={client.label || (client.kind === "token" ? "Token" : "Browser")} />
         </span>
         <span className="text-ink-2">
-          <Shown text={client.who} />
+          <VisibleText text={client.who} />
         </span>
-        {client.current && <span className="text-small text-done">✓ this one</span>}
+        {client.current && <span className="text-small text-done">✓ this device</span>}
       </p>
       <p className="tabular m-0 text-small text-ink-3">
-        {client.kind}, {client.scopes.join(", ")}, made {moment(client.created_at * 1000)} by{" "}
+        {client.kind}, {client.scopes.join(", ")}, created {moment(client.created_at * 1000)} by{" "}
         {client.created_by}, {client.last_seen ? `seen ${ago(client.last_seen)} ago` : "never seen"}
         {client.expires_at ? `, until ${moment(client.expires_at * 1000)}` : ""}
       </p>

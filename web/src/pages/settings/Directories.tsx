@@ -1,50 +1,53 @@
-/** Directories sessions may work in: those the server was started with, and those added here. */
+/** Allowed directories: those the server was started with, and those added here. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { api, said, wordsOf } from "@/api/client";
-import { complain, learnConfig } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { api, errorMessage, unwrap } from "@/api/client";
+import { reloadConfig, showError } from "@/state/actions";
+import { hasScope, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Field, INPUT } from "@/ui/Field";
-import { Shown } from "@/ui/Hidden";
-import { None, Part, Problem, Row, Rows } from "./Part";
+import { VisibleText } from "@/ui/VisibleText";
+import { None, Problem, Row, Rows, SettingsSection } from "./SettingsSection";
 
 const KEY = ["roots"];
 
 export function Directories() {
-  const admin = useApp((state) => may(state.me, "admin"));
+  const admin = useApp((state) => hasScope(state.me, "admin"));
   return (
-    <Part title="Directories" about="Sessions may work in these directories and in everything below them.">
-      {admin ? <List /> : <None>Only an administrator can see and change them.</None>}
-    </Part>
+    <SettingsSection
+      title="Directories"
+      about="Sessions may work in these directories and in everything below them."
+    >
+      {admin ? <List /> : <None>Only administrators can see and change directories.</None>}
+    </SettingsSection>
   );
 }
 
 function List() {
   const queries = useQueryClient();
-  const { data, error } = useQuery({ queryKey: KEY, queryFn: () => said(api.GET("/roots")) });
+  const { data, error } = useQuery({ queryKey: KEY, queryFn: () => unwrap(api.GET("/roots")) });
   const [path, setPath] = useState("");
   const [problem, setProblem] = useState("");
   const add = async (event: FormEvent) => {
     event.preventDefault();
     setProblem("");
     try {
-      queries.setQueryData(KEY, await said(api.POST("/roots", { body: { path: path.trim() } })));
+      queries.setQueryData(KEY, await unwrap(api.POST("/roots", { body: { path: path.trim() } })));
       setPath("");
-      await learnConfig();
+      await reloadConfig();
     } catch (caught) {
-      setProblem(wordsOf(caught));
+      setProblem(errorMessage(caught));
     }
   };
   const remove = async (which: string) => {
     try {
-      queries.setQueryData(KEY, await said(api.DELETE("/roots", { body: { path: which } })));
-      await learnConfig();
+      queries.setQueryData(KEY, await unwrap(api.DELETE("/roots", { body: { path: which } })));
+      await reloadConfig();
     } catch (caught) {
-      complain(caught);
+      showError(caught);
     }
   };
-  if (error) return <Problem>{wordsOf(error)}</Problem>;
+  if (error) return <Problem>{errorMessage(error)}</Problem>;
   return (
     <>
       <Rows label="Directories">
@@ -64,7 +67,7 @@ function List() {
             }
           >
             <bdi className="font-mono text-code">
-              <Shown text={each.path} />
+              <VisibleText text={each.path} />
             </bdi>
           </Row>
         ))}

@@ -1,4 +1,4 @@
-/** Which directory the settings are looked at for: they differ from one to another. */
+/** The directory whose settings are shown. */
 import { useEffect, useState } from "react";
 import { create } from "zustand";
 import { DirectoryField, useRecentDirectories } from "../new/DirectoryField";
@@ -28,12 +28,7 @@ export function DirectoryChoice() {
       }}
       className="max-w-[560px]"
     >
-      <DirectoryField
-        value={typed}
-        onChange={choose}
-        problem={undefined}
-        about="Enter looks into another one."
-      />
+      <DirectoryField value={typed} onChange={choose} problem={undefined} about="Press Enter to load" />
     </form>
   );
 }

@@ -1,42 +1,42 @@
-/** Models: providers with the source of their keys, the default model, and model servers on the server's machine. */
+/** Models: providers and their keys, the default model, and local model servers. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { api, said, wordsOf } from "@/api/client";
+import { api, errorMessage, unwrap } from "@/api/client";
 import type { LocalServer, ProviderList, ProviderView } from "@/api/types";
 import { defaultModelName } from "@/composer/modes";
-import { learnConfig } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { plural } from "@/format/values";
+import { reloadConfig } from "@/state/actions";
+import { hasScope, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
-import { Combo } from "@/ui/Combo";
+import { Combobox } from "@/ui/Combobox";
 import { Field, INPUT } from "@/ui/Field";
-import { Shown } from "@/ui/Hidden";
 import { toast } from "@/ui/toast";
-import { plural } from "@/words/format";
-import { Group, None, Part, Problem, Row, Rows } from "./Part";
+import { VisibleText } from "@/ui/VisibleText";
+import { Group, None, Problem, Row, Rows, SettingsSection } from "./SettingsSection";
 
 const KEY = ["providers"];
 
 export function Models() {
-  const admin = useApp((state) => may(state.me, "admin"));
+  const admin = useApp((state) => hasScope(state.me, "admin"));
   if (!admin)
     return (
-      <Part title="Models">
-        <None>Only an administrator can see and change keys.</None>
-      </Part>
+      <SettingsSection title="Models">
+        <None>Only administrators can see and change keys.</None>
+      </SettingsSection>
     );
   return <Connected />;
 }
 
 function Connected() {
-  const { data, error } = useQuery({ queryKey: KEY, queryFn: () => said(api.GET("/providers")) });
+  const { data, error } = useQuery({ queryKey: KEY, queryFn: () => unwrap(api.GET("/providers")) });
   const change = useChange();
   const [local, setLocal] = useState<LocalServer[] | null>(null);
   return (
-    <Part
+    <SettingsSection
       title="Models"
       about="Paste a key to connect a provider, or use a model server on this machine. Keys stay on the server and are never shown again."
     >
-      {error && <Problem>{wordsOf(error)}</Problem>}
+      {error && <Problem>{errorMessage(error)}</Problem>}
       {data?.warning && <Problem>{data.warning}</Problem>}
       {data && (
         <>
@@ -51,23 +51,23 @@ function Connected() {
           <Local found={local} onFound={setLocal} change={change} />
         </>
       )}
-    </Part>
+    </SettingsSection>
   );
 }
 
 type Change = (asked: Promise<ProviderList>) => Promise<void>;
 
-/** What the server answers is shown at once, and what the page knows of models is asked for again. */
+/** Shows the server's response at once and reloads the configuration. */
 function useChange(): Change {
   const queries = useQueryClient();
   return async (asked) => {
     queries.setQueryData(KEY, await asked);
-    await learnConfig();
+    await reloadConfig();
   };
 }
 
 function setDefault(model: string): Promise<ProviderList> {
-  return said(api.PUT("/default-model", { body: { model } }));
+  return unwrap(api.PUT("/default-model", { body: { model } }));
 }
 
 function Default({ list, local, change }: { list: ProviderList; local: LocalServer[]; change: Change }) {
@@ -81,7 +81,7 @@ function Default({ list, local, change }: { list: ProviderList; local: LocalServ
       await change(setDefault(model.trim()));
       toast(model.trim() ? `Default model: ${model.trim()}` : "Default model cleared");
     } catch (error) {
-      setProblem(wordsOf(error));
+      setProblem(errorMessage(error));
     }
   };
   const known = models
@@ -97,7 +97,7 @@ function Default({ list, local, change }: { list: ProviderList; local: LocalServ
     <form onSubmit={(event) => void submit(event)} className="flex max-w-[560px] items-start gap-2">
       <Field label="Default model" about={about} problem={problem} className="flex-1">
         {(given) => (
-          <Combo
+          <Combobox
             given={given}
             label="Models"
             value={model}
@@ -133,37 +133,39 @@ function stateOf(provider: ProviderView): string {
 
 function Provider({ provider, change }: { provider: ProviderView; change: Change }) {
   const [open, setOpen] = useState(false);
-  const [verdict, setVerdict] = useState<{ good: boolean; words: string } | null>(null);
+  const [testResult, setTestResult] = useState<{ good: boolean; text: string } | null>(null);
   const { name, label } = provider;
   const path = { params: { path: { name } } };
   const attempt = async (work: () => Promise<void>) => {
-    setVerdict(null);
+    setTestResult(null);
     try {
       await work();
     } catch (error) {
-      setVerdict({ good: false, words: wordsOf(error) });
+      setTestResult({ good: false, text: errorMessage(error) });
     }
   };
-  /** An empty key stands for the one that is used now. */
+  /** An empty key tests the current one. */
   const test = async (key: string) => {
-    setVerdict({ good: true, words: "Testing…" });
-    const { accepted, problem } = await said(api.POST("/providers/{name}/test", { ...path, body: { key } }));
-    setVerdict({
+    setTestResult({ good: true, text: "Testing…" });
+    const { accepted, problem } = await unwrap(
+      api.POST("/providers/{name}/test", { ...path, body: { key } }),
+    );
+    setTestResult({
       good: accepted,
-      words: accepted ? "Key accepted" : key ? `Not saved. ${problem}` : problem,
+      text: accepted ? "Key accepted" : key ? `Not saved. ${problem}` : problem,
     });
     return accepted;
   };
-  /** A key that is refused is not stored, unless somebody knows better: the provider may be out of reach just now. */
+  /** A refused key is not stored unless forced: the provider may be unreachable. */
   const save = (key: string, anyway: boolean) =>
     attempt(async () => {
       if (!anyway && !(await test(key))) return;
-      const kept = said(api.PUT("/providers/{name}/key", { ...path, body: { key } }));
+      const kept = unwrap(api.PUT("/providers/{name}/key", { ...path, body: { key } }));
       await kept;
-      setOpen(false); // at once: what is stored is not shown any more
+      setOpen(false); // at once: a stored key is not shown any more
       await change(kept);
     });
-  const remove = () => attempt(() => change(said(api.DELETE("/providers/{name}/key", path))));
+  const remove = () => attempt(() => change(unwrap(api.DELETE("/providers/{name}/key", path))));
   const connected = provider.key !== "none";
   const act = open ? "Cancel" : provider.stored ? "Replace key" : "Add key";
   return (
@@ -189,7 +191,7 @@ function Provider({ provider, change }: { provider: ProviderView; change: Change
             aria-expanded={open}
             onClick={() => {
               setOpen(!open);
-              setVerdict(null);
+              setTestResult(null);
             }}
           >
             {act}
@@ -202,22 +204,22 @@ function Provider({ provider, change }: { provider: ProviderView; change: Change
         {connected && "✓ "}
         {stateOf(provider)}
       </span>
-      {verdict && (
+      {testResult && (
         <span
-          role={verdict.good ? "status" : "alert"}
-          className={`block text-small ${verdict.good ? "text-ink-2" : "text-failed"}`}
+          role={testResult.good ? "status" : "alert"}
+          className={`block text-small ${testResult.good ? "text-ink-2" : "text-failed"}`}
         >
-          <Shown text={verdict.words} />
+          <VisibleText text={testResult.text} />
         </span>
       )}
-      {open && <KeyForm label={label} refused={verdict?.good === false} onSave={save} />}
+      {open && <KeyForm label={label} refused={testResult?.good === false} onSave={save} />}
     </Row>
   );
 }
 
 interface KeyFormProps {
   label: string;
-  /** The key that was tried last was not accepted. */
+  /** The last tested key was refused. */
   refused: boolean;
   onSave: (key: string, anyway: boolean) => Promise<void>;
 }
@@ -239,7 +241,7 @@ function KeyForm({ label, refused, onSave }: KeyFormProps) {
   return (
     <form onSubmit={submit} className="mt-2 mb-1 flex max-w-[480px] gap-2">
       <input
-        // biome-ignore lint/a11y/noAutofocus: somebody has just asked for this field
+        // biome-ignore lint/a11y/noAutofocus: the user has just opened this field
         autoFocus
         type="password"
         autoComplete="off"
@@ -274,9 +276,9 @@ function Local({ found, onFound, change }: LocalProps) {
     setBusy(true);
     setProblem("");
     try {
-      onFound((await said(api.POST("/local-models"))).servers);
+      onFound((await unwrap(api.POST("/local-models"))).servers);
     } catch (error) {
-      setProblem(wordsOf(error));
+      setProblem(errorMessage(error));
     } finally {
       setBusy(false);
     }
@@ -286,7 +288,7 @@ function Local({ found, onFound, change }: LocalProps) {
       await change(setDefault(model));
       toast(`Default model: ${model}`);
     } catch (error) {
-      setProblem(wordsOf(error));
+      setProblem(errorMessage(error));
     }
   };
   return (
@@ -308,8 +310,8 @@ function Local({ found, onFound, change }: LocalProps) {
               </span>
               <span className="mt-1 flex flex-wrap gap-1">
                 {server.models.slice(0, 12).map((model) => (
-                  <Button key={model} tip="Use as default" onClick={() => void use(model)}>
-                    <Shown text={model} />
+                  <Button key={model} tooltip="Use as default" onClick={() => void use(model)}>
+                    <VisibleText text={model} />
                   </Button>
                 ))}
               </span>

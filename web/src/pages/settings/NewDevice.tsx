@@ -1,14 +1,14 @@
-/** A code that lets one more device in, once, with what is ticked. */
+/** One-time code for a new device with the selected scopes. */
 import { type FormEvent, useState } from "react";
-import { api, said, wordsOf } from "@/api/client";
+import { api, errorMessage, unwrap } from "@/api/client";
 import type { Scope } from "@/api/types";
+import { clock } from "@/format/values";
 import { Button } from "@/ui/Button";
 import { copy } from "@/ui/copy";
 import { Field, INPUT } from "@/ui/Field";
 import { Icon } from "@/ui/Icon";
-import { clock } from "@/words/format";
-import { Group, Problem } from "./Part";
 import { ScopeBoxes } from "./ScopeBoxes";
+import { Group, Problem } from "./SettingsSection";
 
 interface Made {
   address: string;
@@ -26,7 +26,7 @@ export function NewDevice() {
     setProblem("");
     try {
       const body = { label: label.trim(), scopes, expires_in: 600, lifetime: 2_592_000 };
-      const code = await said(api.POST("/auth/codes", { body }));
+      const code = await unwrap(api.POST("/auth/codes", { body }));
       setMade({
         address: `${location.origin}/${code.fragment}`,
         label: label.trim(),
@@ -34,19 +34,19 @@ export function NewDevice() {
       });
       setLabel("");
     } catch (error) {
-      setProblem(wordsOf(error));
+      setProblem(errorMessage(error));
     }
   };
   return (
-    <Group title="Let another device in">
+    <Group title="Add a device">
       <form
         onSubmit={(event) => void submit(event)}
         className="flex max-w-[560px] flex-col items-start gap-3 pt-3"
       >
         <Field
           className="w-full"
-          label="What it is called"
-          about="Decisions made on it carry your name and this."
+          label="Name"
+          about="Decisions made on it are recorded with your name and this one."
         >
           {(given) => (
             <input
@@ -61,7 +61,7 @@ export function NewDevice() {
         </Field>
         <ScopeBoxes value={scopes} onChange={setScopes} />
         <Button look="primary" type="submit" disabled={!label.trim() || scopes.length === 0}>
-          Make a code
+          Create code
         </Button>
         {problem && <Problem>{problem}</Problem>}
       </form>
@@ -75,18 +75,18 @@ function Code({ made: { address, label, expires } }: { made: Made }) {
   return (
     <div role="status" className="mt-3 max-w-[720px] rounded-box bg-accent-soft px-3 py-2">
       <p className="m-0">
-        Open this on {label}. It is good once, until {clock(expires * 1000)}.
+        Open this on {label}. Valid once, until {clock(expires * 1000)}.
       </p>
       <p className="m-0 flex items-center gap-2">
         <code className="min-w-0 flex-1 font-mono text-code break-all select-all">{address}</code>
-        <Button icon={<Icon name="copy" size={14} />} onClick={() => void copy(address, "Copied the link")}>
+        <Button icon={<Icon name="copy" size={14} />} onClick={() => void copy(address, "Link copied")}>
           Copy
         </Button>
       </p>
       {local && (
         <p className="m-0 text-small text-ink-2">
-          This address leads to the machine it is opened on. For a phone, let the server listen where the
-          phone can reach it, or use a tunnel.
+          This address only works on the server's machine. For a phone, let the server listen where the phone
+          can reach it, or use a tunnel.
         </p>
       )}
     </div>

@@ -1,45 +1,47 @@
-/** People of the team: who they are, what they may do; and one's own password. */
+/** Users and their scopes, and your own password. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { api, said, wordsOf } from "@/api/client";
+import { api, errorMessage, unwrap } from "@/api/client";
 import type { Scope, UserView } from "@/api/types";
-import { confirm } from "@/shell/confirm";
-import { complain } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { moment } from "@/format/values";
+import { confirm } from "@/layout/confirm";
+import { showError } from "@/state/actions";
+import { hasScope, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Field, INPUT } from "@/ui/Field";
-import { Shown } from "@/ui/Hidden";
 import { toast } from "@/ui/toast";
-import { moment } from "@/words/format";
-import { Group, None, Part, Problem, Row, Rows } from "./Part";
+import { VisibleText } from "@/ui/VisibleText";
 import { ScopeBoxes } from "./ScopeBoxes";
+import { Group, None, Problem, Row, Rows, SettingsSection } from "./SettingsSection";
 
 export function People() {
-  const admin = useApp((state) => may(state.me, "admin"));
+  const admin = useApp((state) => hasScope(state.me, "admin"));
   return (
-    <Part
+    <SettingsSection
       title="People"
-      about="Named people sign in with a password, and what they decide is written under their name."
+      about="Users sign in with a password; their decisions are recorded under their name."
     >
-      {admin ? <Team /> : <None>Who is in the team is told to whoever has the scope admin.</None>}
+      {admin ? <Team /> : <None>Only administrators can see the team.</None>}
       <OwnPassword />
-    </Part>
+    </SettingsSection>
   );
 }
 
 function Team() {
-  const { data, error } = useQuery({ queryKey: ["users"], queryFn: () => said(api.GET("/auth/users")) });
+  const { data, error } = useQuery({ queryKey: ["users"], queryFn: () => unwrap(api.GET("/auth/users")) });
   const [editing, setEditing] = useState<UserView | null>(null);
   return (
     <>
-      {error && <Problem>{wordsOf(error)}</Problem>}
+      {error && <Problem>{errorMessage(error)}</Problem>}
       <Group title="Team">
         <Rows label="Team">
           {data?.users.map((user) => (
             <Person key={user.name} user={user} onEdit={() => setEditing(user)} />
           ))}
         </Rows>
-        {data?.users.length === 0 && <None>Only you so far. You came in by the server's own code.</None>}
+        {data?.users.length === 0 && (
+          <None>Only you so far. You signed in with the server's one-time code.</None>
+        )}
       </Group>
       <PersonForm key={editing?.name ?? ""} editing={editing} onDone={() => setEditing(null)} />
     </>
@@ -49,12 +51,12 @@ function Team() {
 function Person({ user, onEdit }: { user: UserView; onEdit: () => void }) {
   const queries = useQueryClient();
   const remove = async () => {
-    const words = "All they have open is closed. What they decided stays in the log.";
-    if (!(await confirm({ title: `Remove ${user.name}?`, words, action: "Remove", danger: true }))) return;
+    const text = "They are signed out everywhere. Their decisions stay in the log.";
+    if (!(await confirm({ title: `Remove ${user.name}?`, text, action: "Remove", danger: true }))) return;
     try {
       await api.DELETE("/auth/users/{name}", { params: { path: { name: user.name } } });
     } catch (error) {
-      complain(error);
+      showError(error);
     }
     await queries.invalidateQueries({ queryKey: ["users"] });
   };
@@ -72,7 +74,7 @@ function Person({ user, onEdit }: { user: UserView; onEdit: () => void }) {
       }
     >
       <p className="m-0 font-medium">
-        <Shown text={user.name} />
+        <VisibleText text={user.name} />
       </p>
       <p className="m-0 text-small text-ink-3">
         {user.scopes.join(", ")}, added {moment(user.created_at * 1000)} by {user.created_by}
@@ -93,18 +95,18 @@ function PersonForm({ editing, onDone }: { editing: UserView | null; onDone: () 
     setProblem("");
     try {
       const body = { scopes, password: password || null };
-      await said(api.PUT("/auth/users/{name}", { params: { path: { name: name.trim() } }, body }));
+      await unwrap(api.PUT("/auth/users/{name}", { params: { path: { name: name.trim() } }, body }));
       toast(editing ? `Changed ${name.trim()}. They have to sign in again.` : `Added ${name.trim()}.`);
       setName("");
       setPassword("");
       onDone();
       await queries.invalidateQueries({ queryKey: ["users"] });
     } catch (error) {
-      setProblem(wordsOf(error));
+      setProblem(errorMessage(error));
     }
   };
   return (
-    <Group title={editing ? `Change ${editing.name}` : "Add somebody"}>
+    <Group title={editing ? `Change ${editing.name}` : "Add user"}>
       <form
         onSubmit={(event) => void submit(event)}
         className="flex max-w-[560px] flex-col items-start gap-3 pt-3"
@@ -126,7 +128,7 @@ function PersonForm({ editing, onDone }: { editing: UserView | null; onDone: () 
           className="w-full"
           label="Password"
           about={
-            editing ? "Empty: they keep the one they have." : "Empty: they come in by a reverse proxy only."
+            editing ? "Leave empty to keep the current password." : "Leave empty for proxy sign-in only."
           }
         >
           {(given) => (
@@ -166,13 +168,13 @@ function OwnPassword() {
     event.preventDefault();
     setProblem("");
     try {
-      const now = await said(api.POST("/auth/password", { body: { old, new: next } }));
+      const now = await unwrap(api.POST("/auth/password", { body: { old, new: next } }));
       useApp.setState({ me: now });
       setOld("");
       setNext("");
       toast("Changed your password. You are signed out everywhere else.");
     } catch (error) {
-      setProblem(wordsOf(error));
+      setProblem(errorMessage(error));
     }
   };
   return (
@@ -182,9 +184,9 @@ function OwnPassword() {
         className="flex max-w-[560px] flex-col items-start gap-3 pt-3"
       >
         <p className="m-0 text-ink-2">
-          You are {me?.name}. Only who signs in with a name and a password has one to change.
+          You are {me?.name}. You have no password: you did not sign in with one.
         </p>
-        <Field className="w-full" label="Now">
+        <Field className="w-full" label="Current password">
           {(given) => (
             <input
               {...given}
@@ -196,7 +198,7 @@ function OwnPassword() {
             />
           )}
         </Field>
-        <Field className="w-full" label="From now on">
+        <Field className="w-full" label="New password">
           {(given) => (
             <input
               {...given}
@@ -209,7 +211,7 @@ function OwnPassword() {
           )}
         </Field>
         <Button type="submit" disabled={!old || !next}>
-          Change the password
+          Change password
         </Button>
         {problem && <Problem>{problem}</Problem>}
       </form>

@@ -1,52 +1,52 @@
-/** The permission rules in force in a directory: what each means, where it stands, and ways to change them. */
+/** Permission rules of a directory: meaning, source, and editing. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { api, said, wordsOf } from "@/api/client";
+import { api, errorMessage, unwrap } from "@/api/client";
 import type { RuleView } from "@/api/types";
 import { PathName } from "@/panels/PathName";
-import { complain } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { showError } from "@/state/actions";
+import { hasScope, useApp } from "@/state/app";
 import { Button, IconButton } from "@/ui/Button";
 import { Field, INPUT } from "@/ui/Field";
-import { Shown } from "@/ui/Hidden";
 import { Icon } from "@/ui/Icon";
 import { Select } from "@/ui/Select";
 import { toast } from "@/ui/toast";
+import { VisibleText } from "@/ui/VisibleText";
 import { DirectoryChoice, useDirectory } from "./Directory";
-import { Group, None, Part, Problem, Row, Rows } from "./Part";
-import { ruleWords } from "./ruleWords";
+import { ruleText } from "./ruleText";
+import { Group, None, Problem, Row, Rows, SettingsSection } from "./SettingsSection";
 import { Trust } from "./Trust";
 
 type Behavior = "allow" | "ask" | "deny";
 type Scope = "local" | "project" | "user";
 
 const BEHAVIORS: { value: Behavior; title: string; sign: string; colour: string }[] = [
-  { value: "deny", title: "Denied, whatever else says", sign: "✗", colour: "text-failed" },
-  { value: "ask", title: "Asked about, even if allowed elsewhere", sign: "◆", colour: "text-needs" },
-  { value: "allow", title: "Allowed without asking", sign: "✓", colour: "text-done" },
+  { value: "deny", title: "Always deny", sign: "✗", colour: "text-failed" },
+  { value: "ask", title: "Always ask", sign: "◆", colour: "text-needs" },
+  { value: "allow", title: "Always allow", sign: "✓", colour: "text-done" },
 ];
 const SCOPES: { value: Scope; label: string; about: string }[] = [
   { value: "local", label: "This project, on this machine", about: "Not shared with others." },
-  { value: "project", label: "This project", about: "In a file of the project: others get it too." },
+  { value: "project", label: "This project", about: "In a project file, shared with others." },
   { value: "user", label: "Everywhere", about: "For you, in all projects." },
 ];
 
 export function Permissions() {
   const cwd = useDirectory((state) => state.path);
-  const admin = useApp((state) => may(state.me, "admin"));
+  const admin = useApp((state) => hasScope(state.me, "admin"));
   const { data, error } = useQuery({
     queryKey: ["rules", cwd],
-    queryFn: () => said(api.GET("/permission-rules", { params: { query: { cwd } } })),
+    queryFn: () => unwrap(api.GET("/permission-rules", { params: { query: { cwd } } })),
     enabled: cwd !== "",
   });
   return (
-    <Part
+    <SettingsSection
       title="Permissions"
-      about="Denials come first, then what is asked about, then what is allowed; what no rule covers is decided by the permission mode of a session."
+      about="Deny rules come first, then ask, then allow. Without a matching rule, the session's permission mode decides."
     >
       <DirectoryChoice />
       {cwd && <Trust cwd={cwd} />}
-      {error && <Problem>{wordsOf(error)}</Problem>}
+      {error && <Problem>{errorMessage(error)}</Problem>}
       {data &&
         BEHAVIORS.map(({ value, title, sign, colour }) => {
           const rules = data.rules.filter((rule) => rule.behavior === value);
@@ -64,17 +64,17 @@ export function Permissions() {
                   />
                 ))}
               </Rows>
-              {rules.length === 0 && <None>No rule.</None>}
+              {rules.length === 0 && <None>No rules.</None>}
             </Group>
           );
         })}
       {cwd && admin && <AddRule cwd={cwd} />}
-      {cwd && !admin && <None>Rules can be changed by whoever has the scope admin.</None>}
-    </Part>
+      {cwd && !admin && <None>Only administrators can change rules.</None>}
+    </SettingsSection>
   );
 }
 
-/** The settings a rule can be taken out of from here. */
+/** The scope a rule can be removed from here. */
 function scopeOf(source: string): Scope | "" {
   const name = source.replace(/Settings$/, "");
   return name === "user" || name === "project" || name === "local" ? name : "";
@@ -87,15 +87,15 @@ function useRules(cwd: string) {
       const body = { cwd, rule, behavior, scope };
       const list =
         how === "POST"
-          ? await said(api.POST("/permission-rules", { body }))
-          : await said(api.DELETE("/permission-rules", { body }));
+          ? await unwrap(api.POST("/permission-rules", { body }))
+          : await unwrap(api.DELETE("/permission-rules", { body }));
       queries.setQueryData(["rules", cwd], list);
       const counts = list.rules.some((each) => each.rule === rule && each.behavior === behavior);
       if (how === "POST" && !counts && !list.trusted)
-        toast(`${rule} is written down, and counts as soon as this directory is trusted.`);
+        toast(`${rule} added. It takes effect after you trust this directory.`);
       return true;
     } catch (error) {
-      complain(error);
+      showError(error);
       return false;
     }
   };
@@ -135,9 +135,9 @@ function Rule({ cwd, rule, sign, colour, admin }: RuleProps) {
           {sign}
         </span>
         <code className="font-mono text-code break-all">
-          <Shown text={rule.rule} />
+          <VisibleText text={rule.rule} />
         </code>
-        <span className="text-ink-2">{ruleWords(rule.rule)}</span>
+        <span className="text-ink-2">{ruleText(rule.rule)}</span>
       </p>
       <p className="m-0 flex min-w-0 gap-2 pl-5 text-small text-ink-3">
         <span className="shrink-0">{rule.source}</span>
@@ -157,18 +157,18 @@ function AddRule({ cwd }: { cwd: string }) {
     event.preventDefault();
     if (await change("POST", rule.trim(), behavior, scope)) setRule("");
   };
-  const words = rule.trim() ? ruleWords(rule.trim()) : "";
+  const meaning = rule.trim() ? ruleText(rule.trim()) : "";
   return (
     <Group title="Add a rule">
       <form
         onSubmit={(event) => void submit(event)}
         className="grid grid-cols-[9rem_1fr_16rem_auto] items-start gap-3 pt-3 max-lg:grid-cols-1"
       >
-        <Field label="What happens">
+        <Field label="Behavior">
           {(given) => (
             <Select
               {...given}
-              label="What happens"
+              label="Behavior"
               value={behavior}
               choices={[
                 { value: "allow", label: "Allow" },
@@ -182,8 +182,8 @@ function AddRule({ cwd }: { cwd: string }) {
         <Field
           label="Rule"
           about={
-            words
-              ? `${behavior === "allow" ? "Allows" : behavior === "ask" ? "Asks about" : "Denies"} ${words}.`
+            meaning
+              ? `${behavior === "allow" ? "Allows" : behavior === "ask" ? "Asks about" : "Denies"} ${meaning}.`
               : "Tool, or Tool(pattern)"
           }
         >
@@ -197,8 +197,8 @@ function AddRule({ cwd }: { cwd: string }) {
             />
           )}
         </Field>
-        <Field label="Where" about={SCOPES.find((each) => each.value === scope)?.about}>
-          {(given) => <Select {...given} label="Where" value={scope} choices={SCOPES} onChange={setScope} />}
+        <Field label="Scope" about={SCOPES.find((each) => each.value === scope)?.about}>
+          {(given) => <Select {...given} label="Scope" value={scope} choices={SCOPES} onChange={setScope} />}
         </Field>
         <Button look="primary" type="submit" disabled={!rule.trim()} className="mt-6 h-8 max-lg:mt-0">
           Add

@@ -1,12 +1,12 @@
-/** What a device or a person may do, to tick off. */
+/** Checkboxes for scopes. */
 import type { Scope } from "@/api/types";
 
 export const SCOPES: { scope: Scope; about: string }[] = [
   { scope: "read", about: "See sessions, files and streams" },
   { scope: "approve", about: "Answer permissions, questions and plans" },
-  { scope: "operate", about: "Begin, steer, stop and change sessions" },
+  { scope: "operate", about: "Start, steer, stop and change sessions" },
   { scope: "terminal", about: "Use a shell on the server's machine" },
-  { scope: "admin", about: "All of it, and let others in" },
+  { scope: "admin", about: "Everything, and manage devices and users" },
 ];
 
 interface Props {
@@ -17,7 +17,7 @@ interface Props {
 export function ScopeBoxes({ value, onChange }: Props) {
   return (
     <fieldset className="m-0 border-0 p-0">
-      <legend className="mb-1 p-0 font-medium text-ink-2">May</legend>
+      <legend className="mb-1 p-0 font-medium text-ink-2">Permissions</legend>
       {SCOPES.map(({ scope, about }) => (
         <label key={scope} className="flex min-h-7 items-center gap-2 max-md:min-h-11">
           <input

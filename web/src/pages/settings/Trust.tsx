@@ -1,33 +1,33 @@
-/** Whether a directory's own settings, hooks and git configuration are obeyed. */
+/** Trust of a directory: whether its settings, hooks and git configuration take effect. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { api, said, wordsOf } from "@/api/client";
-import { complain } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { api, errorMessage, unwrap } from "@/api/client";
+import { plural } from "@/format/values";
+import { showError } from "@/state/actions";
+import { hasScope, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
-import { plural } from "@/words/format";
-import { Problem } from "./Part";
+import { Problem } from "./SettingsSection";
 
 export function Trust({ cwd }: { cwd: string }) {
   const queries = useQueryClient();
-  const admin = useApp((state) => may(state.me, "admin"));
+  const admin = useApp((state) => hasScope(state.me, "admin"));
   const { data, error } = useQuery({
     queryKey: ["trust", cwd],
-    queryFn: () => said(api.GET("/trust", { params: { query: { cwd } } })),
+    queryFn: () => unwrap(api.GET("/trust", { params: { query: { cwd } } })),
   });
   const change = async (trusted: boolean) => {
     try {
       const body = { cwd };
       const now = trusted
-        ? await said(api.POST("/trust", { body }))
-        : await said(api.DELETE("/trust", { body }));
+        ? await unwrap(api.POST("/trust", { body }))
+        : await unwrap(api.DELETE("/trust", { body }));
       queries.setQueryData(["trust", cwd], now);
       await queries.invalidateQueries({ queryKey: ["rules", cwd] });
       await queries.invalidateQueries({ queryKey: ["around", cwd] });
     } catch (problem) {
-      complain(problem);
+      showError(problem);
     }
   };
-  if (error) return <Problem>{wordsOf(error)}</Problem>;
+  if (error) return <Problem>{errorMessage(error)}</Problem>;
   if (!data) return null;
   const { parts = [], changed = [] } = data;
   return (
@@ -46,13 +46,12 @@ export function Trust({ cwd }: { cwd: string }) {
         <span className="text-ink-3">
           {changed.length > 0
             ? `Changed since it was trusted: ${changed.join(", ")}`
-            : parts.length > 0 &&
-              `${plural(parts.length, "file")} of it can have effects: ${parts.join(", ")}`}
+            : parts.length > 0 && `${plural(parts.length, "file")} can have effects: ${parts.join(", ")}`}
         </span>
       </p>
       {admin && (
         <Button onClick={() => void change(!data.trusted)}>
-          {data.trusted ? "Take trust back" : "Trust this directory"}
+          {data.trusted ? "Revoke trust" : "Trust this directory"}
         </Button>
       )}
     </div>

@@ -1,14 +1,14 @@
-/** Bars by day, one upon another. Whoever points at a day reads its numbers above; the table beneath has them all. */
+/** Stacked bars by day. Hovering a day shows its numbers; the table has them all. */
 import { useState } from "react";
 import type { Spent } from "@/api/types";
-import { useRoom } from "@/panels/room";
-import { dayWords, scaleOf } from "./days";
+import { usePanelWidth } from "@/panels/usePanelWidth";
+import { dayLabel, scaleOf } from "./days";
 
 export interface Layer {
   label: string;
-  /** A class that gives the fill its colour. */
+  /** CSS class of the fill. */
   colour: string;
-  /** The same colour for a box. */
+  /** CSS class of the legend. */
   box: string;
   of: (spent: Spent) => number;
 }
@@ -26,7 +26,7 @@ const BOTTOM = 24;
 const LEFT = 52;
 
 export function Bars({ label, days, layers, shown }: Props) {
-  const room = useRoom();
+  const room = usePanelWidth();
   const [at, setAt] = useState(-1);
   const sums = days.map((day) => layers.reduce((sum, layer) => sum + layer.of(day), 0));
   const scale = scaleOf(Math.max(...sums, 0));
@@ -40,7 +40,7 @@ export function Bars({ label, days, layers, shown }: Props) {
   return (
     <figure className="m-0">
       <figcaption className="tabular flex min-h-6 flex-wrap items-center gap-x-4 text-small text-ink-2">
-        <span className="font-medium text-ink-1">{day ? dayWords(day.key) : `All ${days.length} days`}</span>
+        <span className="font-medium text-ink-1">{day ? dayLabel(day.key) : `All ${days.length} days`}</span>
         <span>{shown(day ? (sums[at] ?? 0) : total)}</span>
         {layers.length > 1 &&
           layers.map((layer) => (
@@ -50,16 +50,16 @@ export function Bars({ label, days, layers, shown }: Props) {
             </span>
           ))}
       </figcaption>
-      <div ref={room.place} className="w-full">
+      <div ref={room.ref} className="w-full">
         <svg
           role="img"
-          aria-label={`${label}, ${days.length} days, ${shown(total)} in all. The numbers are in the table beneath.`}
+          aria-label={`${label}, ${days.length} days, ${shown(total)} total. The numbers are in the table below.`}
           width={width}
           height={HEIGHT}
           onPointerLeave={() => setAt(-1)}
           onPointerMove={(event) => {
-            const place = event.clientX - event.currentTarget.getBoundingClientRect().left - LEFT;
-            setAt(Math.max(-1, Math.min(days.length - 1, Math.floor(place / step))));
+            const x = event.clientX - event.currentTarget.getBoundingClientRect().left - LEFT;
+            setAt(Math.max(-1, Math.min(days.length - 1, Math.floor(x / step))));
           }}
           className="block"
         >
@@ -99,7 +99,7 @@ export function Bars({ label, days, layers, shown }: Props) {
                 textAnchor="middle"
                 className="fill-ink-3 text-[11px]"
               >
-                {dayWords(each.key)}
+                {dayLabel(each.key)}
               </text>
             ) : null,
           )}

@@ -1,7 +1,7 @@
-/** What was spent, in rows: the numbers behind the charts, with a bar for the eye. */
+/** Usage table with bars. */
 import type { ReactNode } from "react";
 import type { Spent } from "@/api/types";
-import { Shown } from "@/ui/Hidden";
+import { VisibleText } from "@/ui/VisibleText";
 
 export interface Column {
   label: string;
@@ -13,7 +13,7 @@ interface Props {
   first: string;
   rows: readonly Spent[];
   columns: readonly Column[];
-  /** What the bars compare. */
+  /** The value the bars compare. */
   weigh: (spent: Spent) => number;
   name?: (spent: Spent) => ReactNode;
 }
@@ -21,7 +21,7 @@ interface Props {
 export function SpentTable({ label, first, rows, columns, weigh, name }: Props) {
   const most = Math.max(...rows.map(weigh), 0);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
     <div tabIndex={0} className="overflow-x-auto">
       <table aria-label={label} className="tabular w-full border-collapse">
         <thead>
@@ -44,7 +44,7 @@ export function SpentTable({ label, first, rows, columns, weigh, name }: Props) 
                   style={{ width: `${most > 0 ? (weigh(row) / most) * 100 : 0}%` }}
                 />
                 <span className="block truncate" title={row.key}>
-                  {name ? name(row) : <Shown text={row.key || "unknown"} />}
+                  {name ? name(row) : <VisibleText text={row.key || "unknown"} />}
                 </span>
               </th>
               {columns.map((column) => (

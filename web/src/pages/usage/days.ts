@@ -1,4 +1,4 @@
-/** Days of the calendar in UTC, as the server counts them, without holes. */
+/** Calendar days in UTC, as the server counts them, without gaps. */
 import type { Spent } from "@/api/types";
 
 const DAY = 86_400_000;
@@ -12,7 +12,7 @@ export function firstDay(days: number, now: number): string {
   return dayOf(now - (days - 1) * DAY);
 }
 
-/** Every day from the first to today, oldest first; one nothing was spent on is there with zeros. */
+/** Every day of the range, oldest first; unused days with zeros. */
 export function everyDay(spent: readonly Spent[], days: number, now: number): Spent[] {
   const known = new Map(spent.map((each) => [each.key, each]));
   return Array.from({ length: days }, (_, index) => {
@@ -44,7 +44,7 @@ function nothing(key: string): Spent {
   };
 }
 
-export function dayWords(day: string): string {
+export function dayLabel(day: string): string {
   return new Date(`${day}T00:00:00Z`).toLocaleDateString([], {
     day: "numeric",
     month: "short",
@@ -52,7 +52,7 @@ export function dayWords(day: string): string {
   });
 }
 
-/** A round number at or above a value, and the steps to it: what a scale is marked with. */
+/** Steps of a scale up to a round number at or above a value. */
 export function scaleOf(most: number, steps = 4): number[] {
   if (most <= 0) return [0];
   const rough = most / steps;

@@ -1,10 +1,10 @@
-/** Who decided what, when and by which rule. */
+/** Permission decisions of a session: who, when, by which rule. */
 import { useEffect, useState } from "react";
+import { clock, moment } from "@/format/values";
 import { useTranscript } from "@/state/hooks";
 import type { Transcript } from "@/state/transcript";
 import { Button } from "@/ui/Button";
-import { Shown } from "@/ui/Hidden";
-import { clock, moment } from "@/words/format";
+import { VisibleText } from "@/ui/VisibleText";
 import { Section } from "../Section";
 import { type Decision, decisionsOf } from "./decisions";
 
@@ -12,20 +12,20 @@ const MARKS = {
   allowed: { shape: "✓", word: "Allowed", colour: "text-done" },
   denied: { shape: "✗", word: "Denied", colour: "text-failed" },
   cancelled: { shape: "◌", word: "Cancelled", colour: "text-ink-2" },
-  open: { shape: "◆", word: "Waits for you", colour: "text-needs" },
+  open: { shape: "◆", word: "Waiting for you", colour: "text-needs" },
 };
 const PAGE = 30;
-/** Milliseconds between two looks at the rows: a look costs as much as there are rows. */
+/** Milliseconds between two scans: a scan is linear in the number of rows. */
 const SLOW = 1500;
 
 export function Decisions({ sessionId }: { sessionId: string }) {
   const transcript = useTranscript(sessionId);
-  const found = useSlowly(transcript);
+  const found = useThrottledDecisions(transcript);
   const [most, setMost] = useState(PAGE);
   return (
     <Section title="Decisions" number={found.length} open={false}>
       {found.length === 0 && (
-        <p className="m-0 px-3 text-ink-3">Nothing was decided yet. Calls that only look need no decision.</p>
+        <p className="m-0 px-3 text-ink-3">No decisions yet. Read-only calls need none.</p>
       )}
       <ol className="m-0 list-none p-0">
         {found.slice(0, most).map((each) => (
@@ -51,7 +51,7 @@ function Line({ decision: { at, tool, about, outcome, by, why } }: { decision: D
         </span>
         <span className="shrink-0 font-medium">{tool}</span>
         <span className="min-w-0 flex-1 truncate font-mono text-code text-ink-2">
-          <Shown text={about} />
+          <VisibleText text={about} />
         </span>
         <time className="tabular shrink-0 text-small text-ink-3" title={moment(at)}>
           {clock(at)}
@@ -66,7 +66,7 @@ function Line({ decision: { at, tool, about, outcome, by, why } }: { decision: D
   );
 }
 
-function useSlowly(transcript: Transcript): Decision[] {
+function useThrottledDecisions(transcript: Transcript): Decision[] {
   const [found, setFound] = useState<Decision[]>(() => decisionsOf(transcript.fold));
   useEffect(() => {
     let timer = 0;
@@ -74,7 +74,7 @@ function useSlowly(transcript: Transcript): Decision[] {
       timer = 0;
       setFound(decisionsOf(transcript.fold));
     };
-    const stop = transcript.onAny(() => {
+    const stop = transcript.subscribe(() => {
       timer ||= window.setTimeout(look, SLOW);
     });
     look();

@@ -1,7 +1,7 @@
-/** How full the model's context is, and what fills it. */
+/** Context usage of a session. */
 import type { SessionView } from "@/api/types";
+import { count } from "@/format/values";
 import { useApp } from "@/state/app";
-import { count } from "@/words/format";
 
 const PARTS = [
   { part: "cache_read", label: "Cache read", colour: "bg-accent" },

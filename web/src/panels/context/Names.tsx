@@ -1,4 +1,4 @@
-/** Things that have a name, a line about them, and a place they come from. */
+/** A list of named items with description and source. */
 interface Named {
   name: string;
   description: string;
@@ -19,7 +19,7 @@ export function Names({ names }: { names: readonly Named[] }) {
   ));
 }
 
-/** Whose it is, and whether it is obeyed. */
+/** An item's source, and whether it is trusted. */
 export function Marked({
   level,
   trusted,

@@ -1,18 +1,18 @@
-/** What lives in a session: each with its state, and ways to end it or to start it anew. */
+/** Processes of a session with their state, stop and restart. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { api, said, wordsOf } from "@/api/client";
+import { api, errorMessage, unwrap } from "@/api/client";
 import type { SessionView, WorkerState } from "@/api/types";
-import { complain } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { showError } from "@/state/actions";
+import { hasScope, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Section } from "../Section";
-import { workerWords } from "./workers";
+import { workerSummary } from "./workers";
 
 const KINDS: Record<WorkerState["worker"]["kind"], string> = {
   native: "Agent",
   process: "Agent (external)",
   terminal: "Terminal",
-  git_diff: "Watcher of changes",
+  git_diff: "Diff watcher",
 };
 const STATES: Record<WorkerState["worker"]["state"], string> = {
   starting: "text-running",
@@ -23,29 +23,29 @@ const STATES: Record<WorkerState["worker"]["state"], string> = {
 };
 
 export function WorkerList({ session }: { session: SessionView }) {
-  const allowed = useApp((state) => may(state.me, "operate"));
+  const allowed = useApp((state) => hasScope(state.me, "operate"));
   const queries = useQueryClient();
   const shape = session.workers.map((each) => `${each.id}/${each.state}/${each.epoch}`).join(" ");
   const { data, error } = useQuery({
     queryKey: ["workers", session.id, shape],
-    queryFn: () => said(api.GET("/sessions/{id}/workers", { params: { path: { id: session.id } } })),
+    queryFn: () => unwrap(api.GET("/sessions/{id}/workers", { params: { path: { id: session.id } } })),
   });
   const act = async (worker_id: string, what: "stop" | "restart") => {
     const params = { path: { id: session.id, worker_id } };
     try {
-      if (what === "stop") await said(api.POST("/sessions/{id}/workers/{worker_id}/stop", { params }));
-      else await said(api.POST("/sessions/{id}/workers/{worker_id}/restart", { params }));
+      if (what === "stop") await unwrap(api.POST("/sessions/{id}/workers/{worker_id}/stop", { params }));
+      else await unwrap(api.POST("/sessions/{id}/workers/{worker_id}/restart", { params }));
     } catch (problem) {
-      complain(problem);
+      showError(problem);
     }
     void queries.invalidateQueries({ queryKey: ["workers", session.id] });
   };
   const workers = data?.workers ?? [];
   return (
-    <Section title="Workers" number={workers.filter((each) => each.alive).length} open={false}>
-      {error && <p className="m-0 px-3 text-ink-2">{wordsOf(error)}</p>}
+    <Section title="Processes" number={workers.filter((each) => each.alive).length} open={false}>
+      {error && <p className="m-0 px-3 text-ink-2">{errorMessage(error)}</p>}
       {workers.length === 0 && (
-        <p className="m-0 px-3 text-ink-3">Nothing lives here now. The next message wakes the agent.</p>
+        <p className="m-0 px-3 text-ink-3">No running processes. The next message starts the agent.</p>
       )}
       <ul className="m-0 list-none p-0">
         {workers.map((each) => (
@@ -86,9 +86,9 @@ function Line({ state, allowed, onAct }: LineProps) {
           </Button>
         )}
       </div>
-      <p className="tabular m-0 text-small break-words text-ink-3">{workerWords(state)}</p>
+      <p className="tabular m-0 text-small break-words text-ink-3">{workerSummary(state)}</p>
       {agent && alive && current_task && (
-        <p className="m-0 text-small break-words text-ink-2">Works on: {current_task.title}</p>
+        <p className="m-0 text-small break-words text-ink-2">Current task: {current_task.title}</p>
       )}
     </li>
   );

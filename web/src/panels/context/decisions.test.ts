@@ -29,7 +29,7 @@ describe("who decided what", () => {
     seq = 0;
     const fold = new Fold();
     const bash = call("c1", "Bash", { command: "pytest -q\nrm x" });
-    fold.take([
+    fold.apply([
       entry({ type: "block_done", message_id: "m", index: 0, block: bash }, 1),
       entry({ type: "interaction_opened", id: "i1", kind: "permission", call: bash, reason: "no rule" }, 2),
       entry({ type: "interaction_closed", id: "i1", outcome: "denied", by: "ada", message: "Not now." }, 3),

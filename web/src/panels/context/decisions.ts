@@ -1,4 +1,4 @@
-/** Who decided what in a session: people, rules, modes, hooks; the newest first. */
+/** Collects the decisions of a session by people, rules, modes and hooks, the newest first. */
 import type { Fold } from "@/state/fold";
 import type { InteractionState, ToolRow } from "@/state/rows";
 
@@ -8,7 +8,7 @@ export interface Decision {
   tool: string;
   about: string;
   outcome: "allowed" | "denied" | "cancelled" | "open";
-  /** A person, or what stood in their place. */
+  /** A person, rule, mode or hook. */
   by: string;
   why: string;
 }
@@ -25,7 +25,7 @@ const REASONS: Record<string, string> = {
   classifier: "auto mode",
 };
 
-/** Looks at every row once: not for every event. */
+/** Scans every row: not to be called for every event. */
 export function decisionsOf(fold: Fold): Decision[] {
   const found: Decision[] = [];
   const asked = new Set<string>();

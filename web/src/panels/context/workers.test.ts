@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { WorkerState } from "@/api/types";
-import { workerWords } from "./workers";
+import { workerSummary } from "./workers";
 
 const worker = { id: "agent-1", kind: "process", state: "running", epoch: 2, pid: 7 };
 
@@ -14,9 +14,9 @@ it("tells what should be of an agent, when it was last seen and looked after, an
     reconciled_at: now - 125,
     failures: 1,
   };
-  expect(workerWords(state as WorkerState)).toBe(
-    "epoch 2, pid 7, should be running, heard of 1m ago, looked after 2m ago, failed 1 times",
+  expect(workerSummary(state as WorkerState)).toBe(
+    "epoch 2, pid 7, desired: running, heartbeat 1m ago, reconciled 2m ago, failed 1 times",
   );
   const ended = { worker: { ...worker, pid: 0, error: "It broke." }, alive: false, heartbeat: now };
-  expect(workerWords(ended as WorkerState)).toBe("epoch 2: It broke.");
+  expect(workerSummary(ended as WorkerState)).toBe("epoch 2: It broke.");
 });

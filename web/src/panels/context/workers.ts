@@ -1,16 +1,16 @@
-/** The record of a worker in words: which one it is, what should be, and when somebody last looked. */
+/** One-line summary of a worker's record. */
 import type { WorkerState } from "@/api/types";
-import { ago } from "@/words/format";
+import { ago } from "@/format/values";
 
-export function workerWords({ worker, alive, ...state }: WorkerState): string {
+export function workerSummary({ worker, alive, ...state }: WorkerState): string {
   const { desired = "", heartbeat = 0, reconciled_at = 0, failures = 0 } = state;
-  const words = [
+  const parts = [
     `epoch ${worker.epoch}`,
     worker.pid ? `pid ${worker.pid}` : "",
-    desired ? `should be ${desired}` : "",
-    heartbeat > 0 && alive ? `heard of ${ago(heartbeat)} ago` : "",
-    reconciled_at > 0 && alive ? `looked after ${ago(reconciled_at)} ago` : "",
+    desired ? `desired: ${desired}` : "",
+    heartbeat > 0 && alive ? `heartbeat ${ago(heartbeat)} ago` : "",
+    reconciled_at > 0 && alive ? `reconciled ${ago(reconciled_at)} ago` : "",
     failures > 0 ? `failed ${failures} times` : "",
   ];
-  return words.filter(Boolean).join(", ") + (worker.error ? `: ${worker.error}` : "");
+  return parts.filter(Boolean).join(", ") + (worker.error ? `: ${worker.error}` : "");
 }

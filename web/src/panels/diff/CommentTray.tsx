@@ -1,12 +1,12 @@
-/** Comments that wait to be sent, at the foot of the changes: each can be changed, dropped, or all sent together. */
+/** Tray of unsent comments: edit, delete, or send all. */
 import { useState } from "react";
 import type { SessionView } from "@/api/types";
+import { plural } from "@/format/values";
 import { send } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { hasScope, useApp } from "@/state/app";
 import { Button, IconButton } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
 import { toast } from "@/ui/toast";
-import { plural } from "@/words/format";
 import { byPlace, type LineComment, messageOf, useComments, useCommentsOf } from "../comments";
 import { PathName } from "../PathName";
 
@@ -14,18 +14,18 @@ export function CommentTray({ session }: { session: SessionView }) {
   const comments = useCommentsOf(session.id);
   const [open, setOpen] = useState(false);
   const [busy, setBusy] = useState(false);
-  const allowed = useApp((state) => may(state.me, "operate"));
+  const allowed = useApp((state) => hasScope(state.me, "operate"));
   const { put, remove } = useComments.getState();
   if (comments.length === 0) return null;
   const sendAll = async () => {
     setBusy(true);
     const sent = await send(session.id, messageOf(comments), [], "queue");
     setBusy(false);
-    if (sent) for (const { id } of comments) remove(session.id, id); // what was written meanwhile stays
+    if (sent) for (const { id } of comments) remove(session.id, id); // comments added meanwhile stay
   };
   const dropAll = () => {
     put(session.id, []);
-    toast(`Dropped ${plural(comments.length, "comment")}.`, {
+    toast(`Deleted ${plural(comments.length, "comment")}.`, {
       action: {
         label: "Undo",
         onClick: () => put(session.id, [...comments, ...(useComments.getState().of[session.id] ?? [])]),
@@ -52,7 +52,7 @@ export function CommentTray({ session }: { session: SessionView }) {
         </Button>
         <span className="flex-1" />
         <Button look="quiet" onClick={dropAll}>
-          Drop all
+          Delete all
         </Button>
         <Button
           look="primary"
@@ -68,38 +68,38 @@ export function CommentTray({ session }: { session: SessionView }) {
 }
 
 function OneComment({ sessionId, comment }: { sessionId: string; comment: LineComment }) {
-  const [words, setWords] = useState<string | null>(null);
+  const [draft, setDraft] = useState<string | null>(null);
   const { change, remove, add } = useComments.getState();
   const drop = () => {
     remove(sessionId, comment.id);
-    toast("Dropped the comment.", { action: { label: "Undo", onClick: () => add(sessionId, comment) } });
+    toast("Comment deleted.", { action: { label: "Undo", onClick: () => add(sessionId, comment) } });
   };
   const keep = () => {
-    if (words?.trim()) change(sessionId, comment.id, words.trim());
-    setWords(null);
+    if (draft?.trim()) change(sessionId, comment.id, draft.trim());
+    setDraft(null);
   };
   return (
     <li className="hairline-b px-3 py-2">
       <div className="flex items-center gap-1">
         <PathName path={`${comment.path}:${comment.line}`} className="flex-1" />
-        <IconButton label="Edit the comment" onClick={() => setWords(comment.words)}>
+        <IconButton label="Edit comment" onClick={() => setDraft(comment.words)}>
           <Icon name="edit" size={14} />
         </IconButton>
-        <IconButton label="Drop the comment" onClick={drop}>
+        <IconButton label="Delete comment" onClick={drop}>
           <Icon name="trash" size={14} />
         </IconButton>
       </div>
       <pre className="m-0 truncate font-mono text-code text-ink-3">{comment.text.trim() || " "}</pre>
-      {words === null ? (
+      {draft === null ? (
         <p className="m-0 whitespace-pre-wrap">{comment.words}</p>
       ) : (
         <textarea
-          // biome-ignore lint/a11y/noAutofocus: it was just asked for
+          // biome-ignore lint/a11y/noAutofocus: the user has just asked for it
           autoFocus
           aria-label="Comment"
-          value={words}
+          value={draft}
           rows={2}
-          onChange={(event) => setWords(event.target.value)}
+          onChange={(event) => setDraft(event.target.value)}
           onBlur={keep}
           onKeyDown={(event) => {
             if (event.key === "Enter" && !event.shiftKey) {
@@ -107,7 +107,7 @@ function OneComment({ sessionId, comment }: { sessionId: string; comment: LineCo
               keep();
             } else if (event.key === "Escape") {
               event.stopPropagation();
-              setWords(null);
+              setDraft(null);
             }
           }}
           className="w-full resize-y rounded-box border border-line bg-surface-0 px-2 py-1"

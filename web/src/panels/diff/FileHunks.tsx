@@ -1,48 +1,48 @@
-/** The hunks of one changed file, loaded when it is opened; what was accepted is folded away. */
+/** Hunks of a changed file, loaded when it is expanded; accepted hunks are hidden. */
 import { useMemo, useState } from "react";
-import { wordsOf } from "@/api/client";
+import { errorMessage } from "@/api/client";
 import type { DiffFile, Hunk } from "@/api/types";
 import { DiffView } from "@/diff/DiffView";
 import { parseHunk } from "@/diff/lines";
+import { plural } from "@/format/values";
 import { useUi } from "@/state/ui";
-import { plural } from "@/words/format";
 import { type LineComment, useComments, useCommentsOf } from "../comments";
-import { insteadOfHunks, modeWords } from "./fileWords";
+import { modeText, noHunksText } from "./fileLabels";
 import { HunkActions } from "./HunkActions";
 import { digestOf, useReviewed } from "./reviewed";
 import { useHunks } from "./useChanges";
 
-/** Lines before one has to ask for more. */
+/** Lines shown at first. */
 const MOST_LINES = 600;
 
 interface Props {
   sessionId: string;
   file: DiffFile;
-  /** Side by side, where there is room for it. */
+  /** Wide enough for side by side. */
   roomy: boolean;
-  /** Only to read: nothing can be said or done about it here. */
+  /** Read-only: no comments and no actions. */
   plain?: boolean;
 }
 
 export function FileHunks({ sessionId, file: listed, roomy, plain = false }: Props) {
   const shape = `${listed.status}/${listed.added}/${listed.removed}/${listed.version ?? ""}`;
   const { data, error, isPending, refetch } = useHunks(sessionId, listed.path, shape);
-  if (isPending) return <Words>Loading the changes</Words>;
+  if (isPending) return <Note>Loading changes</Note>;
   if (error && !data)
     return (
-      <Words>
-        {wordsOf(error)}{" "}
+      <Note>
+        {errorMessage(error)}{" "}
         <button type="button" className="underline" onClick={() => void refetch()}>
           Try again
         </button>
-      </Words>
+      </Note>
     );
   const file = data?.files.find((each) => each.path === listed.path);
-  if (!file) return <Words>This file is as it was: nothing differs any more.</Words>;
-  return <Shown sessionId={sessionId} file={file} roomy={roomy} plain={plain} />;
+  if (!file) return <Note>This file no longer differs.</Note>;
+  return <HunkList sessionId={sessionId} file={file} roomy={roomy} plain={plain} />;
 }
 
-function Shown({ sessionId, file, roomy, plain = false }: Props) {
+function HunkList({ sessionId, file, roomy, plain = false }: Props) {
   const split = useUi((state) => state.diffSplit) && roomy;
   const hunks = file.hunks ?? [];
   const { left, accepted, all, setAll } = useAccepted(sessionId, file.path, hunks);
@@ -50,19 +50,19 @@ function Shown({ sessionId, file, roomy, plain = false }: Props) {
   const mine = useCommentsOf(sessionId);
   const comments = useMemo(() => mine.filter((each) => each.path === file.path), [mine, file.path]);
   const { add, remove } = useComments.getState();
-  const instead = insteadOfHunks(file);
-  const mode = modeWords(file);
+  const instead = noHunksText(file);
+  const mode = modeText(file);
   return (
     <>
-      {mode && !instead && <Words>Its mode changed too: {mode}.</Words>}
-      {instead && hunks.length === 0 && <Words>{instead}</Words>}
+      {mode && !instead && <Note>Its mode changed too: {mode}.</Note>}
+      {instead && hunks.length === 0 && <Note>{instead}</Note>}
       {accepted > 0 && (
-        <Words>
+        <Note>
           {plural(accepted, "hunk accepted", "hunks accepted")}.{" "}
           <button type="button" className="underline" onClick={() => setAll(!all)}>
             {all ? "Hide" : "Show"}
           </button>
-        </Words>
+        </Note>
       )}
       <DiffView
         hunks={shown.map((each) => each.lines)}
@@ -82,7 +82,7 @@ function Shown({ sessionId, file, roomy, plain = false }: Props) {
         maxLines={MOST_LINES}
       />
       {file.truncated && (
-        <Words>File too large; only its beginning is shown. Open it under Files to see all of it.</Words>
+        <Note>File too large; only its beginning is shown. Open it under Files to see all of it.</Note>
       )}
     </>
   );
@@ -99,6 +99,6 @@ function useAccepted(sessionId: string, path: string, hunks: readonly Hunk[]) {
   return { left, accepted, all, setAll };
 }
 
-export function Words({ children }: { children: React.ReactNode }) {
+export function Note({ children }: { children: React.ReactNode }) {
   return <p className="m-0 px-3 py-2 text-ink-2">{children}</p>;
 }

@@ -1,16 +1,16 @@
-/** One changed file in the list: a line that opens to its hunks and stays in sight while they are read. */
+/** A changed file in the list, with a sticky header and its hunks. */
 import { lazy, Suspense } from "react";
 import type { DiffFile } from "@/api/types";
-import { may, useApp } from "@/state/app";
+import { hasScope, useApp } from "@/state/app";
 import { useUi } from "@/state/ui";
-import { Boundary } from "@/ui/Boundary";
 import { IconButton } from "@/ui/Button";
 import { copy } from "@/ui/copy";
+import { ErrorBoundary } from "@/ui/ErrorBoundary";
 import { Icon } from "@/ui/Icon";
 import { Menu, MenuItem } from "@/ui/Menu";
 import { showFile } from "../files/chosen";
 import { Counts, PathName } from "../PathName";
-import { shortWord, statusOf } from "./fileWords";
+import { shortLabel, statusLabel } from "./fileLabels";
 import { useReject } from "./HunkActions";
 import { fileDigest, useReviewed } from "./reviewed";
 
@@ -26,7 +26,7 @@ interface Props {
 }
 
 export function FileRow({ sessionId, file, open, onToggle, comments, roomy }: Props) {
-  const { letter, word, colour } = statusOf(file);
+  const { letter, label, colour } = statusLabel(file);
   return (
     <section aria-label={file.path} data-file={file.path} className="hairline-b">
       <header className="sticky top-0 z-10 flex h-8 items-center gap-2 bg-surface-1 pr-1 max-md:h-11">
@@ -38,9 +38,9 @@ export function FileRow({ sessionId, file, open, onToggle, comments, roomy }: Pr
           className="flex h-full min-w-0 flex-1 items-center gap-2 pl-2 text-left hover:bg-surface-2"
         >
           <Icon name={open ? "chevronDown" : "chevronRight"} size={12} className="text-ink-3" />
-          <span className={`w-3 text-center font-mono text-small font-semibold ${colour}`} title={word}>
+          <span className={`w-3 text-center font-mono text-small font-semibold ${colour}`} title={label}>
             <span aria-hidden="true">{letter}</span>
-            <span className="sr-only">{word}</span>
+            <span className="sr-only">{label}</span>
           </span>
           <PathName path={file.path} className="flex-1" />
           {comments > 0 && (
@@ -50,8 +50,8 @@ export function FileRow({ sessionId, file, open, onToggle, comments, roomy }: Pr
               <span className="sr-only">{comments === 1 ? "comment" : "comments"}</span>
             </span>
           )}
-          {shortWord(file) ? (
-            <span className="shrink-0 text-small text-ink-3">{shortWord(file)}</span>
+          {shortLabel(file) ? (
+            <span className="shrink-0 text-small text-ink-3">{shortLabel(file)}</span>
           ) : (
             <Counts added={file.added ?? 0} removed={file.removed ?? 0} />
           )}
@@ -67,18 +67,18 @@ export function FileRow({ sessionId, file, open, onToggle, comments, roomy }: Pr
               <PathName path={file.old_path} />
             </p>
           )}
-          <Boundary what="This change" resetKey={file.version}>
+          <ErrorBoundary label="This change" resetKey={file.version}>
             <Suspense fallback={null}>
               <FileHunks sessionId={sessionId} file={file} roomy={roomy} />
             </Suspense>
-          </Boundary>
+          </ErrorBoundary>
         </div>
       )}
     </section>
   );
 }
 
-/** Ticks a file off. It comes back by itself when the file changes. */
+/** Marks a file as reviewed until it changes. */
 function Viewed({ sessionId, file }: { sessionId: string; file: DiffFile }) {
   const digest = fileDigest(sessionId, file);
   const seen = useReviewed((state) => state.hunks[digest] === true);
@@ -95,7 +95,7 @@ function Viewed({ sessionId, file }: { sessionId: string; file: DiffFile }) {
 }
 
 function FileMenu({ sessionId, file }: { sessionId: string; file: DiffFile }) {
-  const allowed = useApp((state) => may(state.me, "operate"));
+  const allowed = useApp((state) => hasScope(state.me, "operate"));
   const { reject, busy } = useReject(sessionId);
   return (
     <Menu
@@ -106,8 +106,8 @@ function FileMenu({ sessionId, file }: { sessionId: string; file: DiffFile }) {
         </IconButton>
       }
     >
-      <MenuItem icon="copy" onSelect={() => void copy(file.path, "Copied the path")}>
-        Copy the path
+      <MenuItem icon="copy" onSelect={() => void copy(file.path, "Path copied")}>
+        Copy path
       </MenuItem>
       <MenuItem
         icon="file"
@@ -117,7 +117,7 @@ function FileMenu({ sessionId, file }: { sessionId: string; file: DiffFile }) {
           useUi.getState().set({ tab: "files" });
         }}
       >
-        Open the file
+        Open file
       </MenuItem>
       {allowed && file.rejectable && (
         <MenuItem icon="retry" danger disabled={busy} onSelect={() => void reject(file, null)}>

@@ -1,9 +1,9 @@
-/** The changed files as a tree beside the diff, where there is room for both. */
+/** Tree of the changed files, on wide panels. */
 import { useMemo } from "react";
 import type { DiffFile } from "@/api/types";
-import { Shown } from "@/ui/Hidden";
+import { VisibleText } from "@/ui/VisibleText";
 import { Counts } from "../PathName";
-import { statusOf } from "./fileWords";
+import { statusLabel } from "./fileLabels";
 import { type Folder, treeOf } from "./tree";
 
 export function FileTree({ files, onChoose }: { files: DiffFile[]; onChoose: (path: string) => void }) {
@@ -32,14 +32,14 @@ function Inside({ folder, depth, onChoose }: InsideProps) {
         <li key={each.name}>
           <div style={indent} className="truncate pr-2 py-0.5 font-mono text-code text-ink-3">
             <bdi>
-              <Shown text={each.name} />
+              <VisibleText text={each.name} />
             </bdi>
           </div>
           <Inside folder={each} depth={depth + 1} onChoose={onChoose} />
         </li>
       ))}
       {folder.files.map(({ name, file }) => {
-        const { letter, word, colour } = statusOf(file);
+        const { letter, label, colour } = statusLabel(file);
         return (
           <li key={file.path}>
             <button
@@ -49,11 +49,11 @@ function Inside({ folder, depth, onChoose }: InsideProps) {
               onClick={() => onChoose(file.path)}
               className="flex h-7 w-full items-center gap-2 pr-2 text-left hover:bg-surface-2"
             >
-              <span className={`w-3 font-mono text-small font-semibold ${colour}`} title={word}>
+              <span className={`w-3 font-mono text-small font-semibold ${colour}`} title={label}>
                 {letter}
               </span>
               <bdi className="min-w-0 flex-1 truncate font-mono text-code">
-                <Shown text={name} />
+                <VisibleText text={name} />
               </bdi>
               <Counts added={file.added ?? 0} removed={file.removed ?? 0} />
             </button>

@@ -1,16 +1,16 @@
-/** What can be done with one hunk: tick it off, or take it back. */
+/** Accept or reject a hunk. */
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, said } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { DiffFile, Hunk } from "@/api/types";
-import { complain } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { showError } from "@/state/actions";
+import { hasScope, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
 import { toast } from "@/ui/toast";
 import { digestOf, fileDigest, useReviewed } from "./reviewed";
 
-/** Long enough to read what was done and to think better of it. */
+/** How long Undo is offered. */
 const UNDO_MS = 15_000;
 
 interface Props {
@@ -23,7 +23,7 @@ export function HunkActions({ sessionId, file, hunk }: Props) {
   const digest = digestOf(sessionId, file.path, hunk.sha256);
   const seen = useReviewed((state) => state.hunks[digest] === true);
   const mark = useReviewed((state) => state.mark);
-  const allowed = useApp((state) => may(state.me, "operate"));
+  const allowed = useApp((state) => hasScope(state.me, "operate"));
   const { reject, busy } = useReject(sessionId);
   return (
     <span className="inline-flex items-center gap-1">
@@ -45,7 +45,7 @@ export function HunkActions({ sessionId, file, hunk }: Props) {
           className="h-6 px-1.5 text-small"
           disabled={busy}
           icon={<Icon name="retry" size={14} />}
-          tip={isNew(file) ? "Delete this new file" : "Revert this change"}
+          tooltip={isNew(file) ? "Delete this new file" : "Revert this change"}
           onClick={() => void reject(file, isNew(file) ? null : hunk)}
         >
           Reject
@@ -55,12 +55,12 @@ export function HunkActions({ sessionId, file, hunk }: Props) {
   );
 }
 
-/** A new file is rejected as a whole: there is nothing to go back to. */
+/** A new file can only be rejected as a whole. */
 function isNew(file: DiffFile): boolean {
   return file.status === "untracked" || file.status === "added";
 }
 
-/** Whether all other hunks of the file are accepted already. */
+/** Whether all other hunks of the file are accepted. */
 function isLast(sessionId: string, file: DiffFile, digest: string): boolean {
   const { hunks } = useReviewed.getState();
   const all = (file.hunks ?? []).map((each) => digestOf(sessionId, file.path, each.sha256));
@@ -69,12 +69,12 @@ function isLast(sessionId: string, file: DiffFile, digest: string): boolean {
 
 async function undo(sessionId: string, token: string, queries: QueryClient): Promise<void> {
   try {
-    const done = await said(
+    const done = await unwrap(
       api.POST("/sessions/{id}/diff/undo", { params: { path: { id: sessionId } }, body: { undo: token } }),
     );
     toast(`Restored ${done.paths[0] ?? ""}`);
   } catch (error) {
-    complain(error);
+    showError(error);
   }
   await queries.invalidateQueries({ queryKey: ["diff", sessionId] });
 }
@@ -88,24 +88,24 @@ export function useReject(sessionId: string) {
       const body = {
         path: file.path,
         base: "",
-        hunk: hunk && placeOf(hunk),
+        hunk: hunk && rangeOf(hunk),
         sha256: hunk?.sha256 ?? "",
         version: hunk ? "" : (file.version ?? ""),
       };
-      const done = await said(
+      const done = await unwrap(
         api.POST("/sessions/{id}/diff/reject", { params: { path: { id: sessionId } }, body }),
       );
-      const words = isNew(file)
+      const message = isNew(file)
         ? `Deleted ${file.path}`
         : hunk
           ? `Reverted 1 change in ${file.path}`
           : `Reverted ${file.path}`;
-      toast(words, {
+      toast(message, {
         duration: UNDO_MS,
         action: { label: "Undo", onClick: () => void undo(sessionId, done.undo ?? "", queries) },
       });
     } catch (error) {
-      complain(error);
+      showError(error);
     }
     setBusy(false);
     await queries.invalidateQueries({ queryKey: ["diff", sessionId] });
@@ -113,6 +113,6 @@ export function useReject(sessionId: string) {
   return { reject, busy };
 }
 
-function placeOf({ old_start, old_lines, new_start, new_lines }: Hunk) {
+function rangeOf({ old_start, old_lines, new_start, new_lines }: Hunk) {
   return { old_start, old_lines, new_start, new_lines };
 }

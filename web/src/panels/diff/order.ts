@@ -1,4 +1,4 @@
-/** Changed files in one order for the list and the tree: folders first, then by name. Pure. */
+/** Order of changed files in the list and the tree: folders first, then by name. Pure. */
 export function inTreeOrder<T extends { path: string }>(files: readonly T[]): T[] {
   const keys = new Map(files.map((file) => [file, file.path.split("/")]));
   return [...files].sort((a, b) => compare(keys.get(a) ?? [], keys.get(b) ?? []));

@@ -1,8 +1,8 @@
-/** Which hunks somebody has looked at, by their digest: one that changes is to be looked at again. */
+/** Reviewed hunks and files by digest: a changed one counts as unreviewed. */
 import { create } from "zustand";
 import { persist } from "zustand/middleware";
 
-/** Of one browser; the oldest are forgotten. */
+/** Per browser; the oldest are dropped. */
 const MOST = 5000;
 
 interface Reviewed {
@@ -28,12 +28,12 @@ export const useReviewed = create<Reviewed>()(
   ),
 );
 
-/** The mark of a whole file, as it is now: one that changes is to be looked at again. */
+/** Digest of a file's current version. */
 export function fileDigest(sessionId: string, file: { path: string; version?: string }): string {
   return digestOf(sessionId, file.path, `file:${file.version ?? ""}`);
 }
 
-/** A file without hunks is looked at as a whole. */
+/** Digest of a hunk, or of a whole file. */
 export function digestOf(sessionId: string, path: string, what: string): string {
   return `${sessionId.slice(0, 8)}/${path}/${what}`;
 }

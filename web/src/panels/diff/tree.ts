@@ -1,4 +1,4 @@
-/** Changed files as a tree: directories that hold only one directory are joined to one line. */
+/** Tree of changed files; chains of single directories are joined. */
 import type { DiffFile } from "@/api/types";
 
 export interface Folder {

@@ -3,7 +3,7 @@ import { createRoot } from "react-dom/client";
 import { expect, test, vi } from "vitest";
 import type { SessionView } from "@/api/types";
 import { useApp } from "@/state/app";
-import { connect } from "@/stream/live";
+import { connect } from "@/stream/connection";
 import { useChanges } from "./useChanges";
 
 const PATIENCE = { timeout: 20_000 };

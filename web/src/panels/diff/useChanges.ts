@@ -1,14 +1,14 @@
-/** What a session changed: asked for once, and again shortly after the server says that something moved. */
+/** Loads a session's changes, and again shortly after the server reports a change. */
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { api, said } from "@/api/client";
-import type { Changes } from "@/api/types";
+import { api, unwrap } from "@/api/client";
+import type { WorkingChanges } from "@/api/types";
 import { useSession } from "@/state/app";
-import { onFrame } from "@/stream/live";
+import { onFrame } from "@/stream/connection";
 
-/** Milliseconds in which further changes are waited for: an agent writes many files at once. */
+/** Debounce in milliseconds: an agent writes many files at once. */
 const CALM = 400;
-/** However busy it is, so often one sees how it stands. */
+/** Maximum delay in milliseconds. */
 const AT_LEAST = 2_000;
 
 export type Scope = "session" | "turn" | "all";
@@ -17,24 +17,24 @@ export function changesKey(sessionId: string, scope: Scope) {
   return ["diff", sessionId, "list", scope];
 }
 
-/** An empty id asks for nothing, nor does a session that was deleted. */
+/** Disabled for an empty id and for deleted sessions. */
 export function useChanges(sessionId: string, scope: Scope = "session") {
   const exists = useSession(sessionId) !== undefined;
   const found = useQuery({
     queryKey: changesKey(sessionId, scope),
     queryFn: () => {
       const params = { path: { id: sessionId }, query: { hunks: false, scope } };
-      return said(api.GET("/sessions/{id}/diff", { params }));
+      return unwrap(api.GET("/sessions/{id}/diff", { params }));
     },
     placeholderData: keepPreviousData,
     enabled: exists,
   });
-  // Where there is nothing to compare with, there is nothing to watch.
+  // Without a base to compare with, there is nothing to watch.
   useWatch(found.isSuccess ? sessionId : "");
   return found;
 }
 
-/** The hunks of one file. `shape` is what the list says of it: another one means to ask again. */
+/** The hunks of one file. `shape` is the file's state in the list: a new one loads again. */
 export function useHunks(sessionId: string, path: string, shape: string, enabled = true) {
   return useQuery({
     queryKey: ["diff", sessionId, "file", path, shape],
@@ -44,9 +44,9 @@ export function useHunks(sessionId: string, path: string, shape: string, enabled
   });
 }
 
-export async function hunksOf(sessionId: string, path: string): Promise<Changes> {
+export async function hunksOf(sessionId: string, path: string): Promise<WorkingChanges> {
   const params = { path: { id: sessionId }, query: { path, hunks: true } };
-  return said(api.GET("/sessions/{id}/diff", { params }));
+  return unwrap(api.GET("/sessions/{id}/diff", { params }));
 }
 
 function useWatch(sessionId: string): void {
@@ -66,8 +66,8 @@ function useWatch(sessionId: string): void {
         void queries.invalidateQueries({ queryKey: ["worktree", sessionId] });
       }, wait);
     };
-    // Of what changed before it was watched, or before the session was followed, nobody tells: one looks again.
-    const watch = () => void watched(sessionId).then(() => !left && again());
+    // Changes before the watcher or the subscription started are not reported: load again.
+    const watch = () => void startWatcher(sessionId).then(() => !left && again());
     const leave = onFrame((frame) => {
       if (!("topic" in frame) || frame.topic !== `session:${sessionId}`) return;
       if (frame.type === "diff.changed") again();
@@ -82,7 +82,7 @@ function useWatch(sessionId: string): void {
   }, [sessionId, queries]);
 }
 
-/** Without a watcher the list is as it was when it was opened; the button asks again. */
-async function watched(id: string): Promise<void> {
+/** Without a watcher the list is only updated by Refresh. */
+async function startWatcher(id: string): Promise<void> {
   await api.POST("/sessions/{id}/watch", { params: { path: { id } } }).catch(() => undefined);
 }

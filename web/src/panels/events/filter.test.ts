@@ -8,10 +8,10 @@ describe("the log by kinds", () => {
   it("is all of it, or one kind, and grows by what is new", () => {
     const filtered = new Filtered();
     const entries = [entry(1, { type: "a" }), entry(2, { type: "b" }), entry(3, { type: "a" })];
-    expect(filtered.places(entries, "")).toEqual([0, 1, 2]);
-    expect(filtered.places(entries, "a")).toEqual([0, 2]);
+    expect(filtered.indices(entries, "")).toEqual([0, 1, 2]);
+    expect(filtered.indices(entries, "a")).toEqual([0, 2]);
     entries.push(entry(4, { type: "a" }), entry(5, { type: "c" }));
-    expect(filtered.places(entries, "a")).toEqual([0, 2, 3]);
+    expect(filtered.indices(entries, "a")).toEqual([0, 2, 3]);
     expect([...filtered.kinds]).toEqual([
       ["a", 3],
       ["b", 1],
@@ -21,15 +21,15 @@ describe("the log by kinds", () => {
 
   it("is counted anew when older entries came before it", () => {
     const filtered = new Filtered();
-    filtered.places([entry(5, { type: "a" })], "");
-    expect(filtered.places([entry(4, { type: "b" }), entry(5, { type: "a" })], "")).toEqual([0, 1]);
+    filtered.indices([entry(5, { type: "a" })], "");
+    expect(filtered.indices([entry(4, { type: "b" }), entry(5, { type: "a" })], "")).toEqual([0, 1]);
     expect(filtered.kinds.get("a")).toBe(1);
   });
 
   it("gives the same list while nothing changes", () => {
     const filtered = new Filtered();
     const entries = [entry(1, { type: "a" })];
-    expect(filtered.places(entries, "")).toBe(filtered.places(entries, ""));
+    expect(filtered.indices(entries, "")).toBe(filtered.indices(entries, ""));
   });
 
   it("tells entries apart in one line", () => {

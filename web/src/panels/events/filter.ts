@@ -1,16 +1,16 @@
-/** The log as it is, by kinds of entries. */
+/** Filters the log by event type. */
 import type { Entry } from "@/stream/frames";
 
-/** Which of the entries are wanted, kept as places: extended by what is new, never looked through twice. */
+/** Indices of matching entries, extended incrementally. */
 export class Filtered {
   readonly kinds = new Map<string, number>();
-  #places: number[] = [];
+  #indices: number[] = [];
   #kind = "";
   #seen = 0;
   #first = 0;
 
-  /** The places of entries of a kind, all of them for an empty one. The list is the same one, and grows. */
-  places(entries: readonly Entry[], kind: string): readonly number[] {
+  /** Indices of the entries of a type, or of all. Returns the same array, extended. */
+  indices(entries: readonly Entry[], kind: string): readonly number[] {
     const first = entries[0]?.seq ?? 0;
     const anew = first !== this.#first || entries.length < this.#seen;
     if (anew) {
@@ -18,25 +18,25 @@ export class Filtered {
       this.#seen = 0;
     }
     const from = anew || kind !== this.#kind ? 0 : this.#seen;
-    if (from === 0) this.#places = [];
-    for (let place = from; place < entries.length; place += 1) {
-      const entry = entries[place];
+    if (from === 0) this.#indices = [];
+    for (let position = from; position < entries.length; position += 1) {
+      const entry = entries[position];
       if (!entry) continue;
       const { type } = entry.event;
-      if (place >= this.#seen) this.kinds.set(type, (this.kinds.get(type) ?? 0) + 1);
-      if (!kind || type === kind) this.#places.push(place);
+      if (position >= this.#seen) this.kinds.set(type, (this.kinds.get(type) ?? 0) + 1);
+      if (!kind || type === kind) this.#indices.push(position);
     }
     this.#seen = entries.length;
     this.#first = first;
     this.#kind = kind;
-    return this.#places;
+    return this.#indices;
   }
 }
 
-/** One line that tells an entry from others of its kind. */
+/** One-line summary of an entry. */
 export function summary(entry: Entry): string {
   const event = entry.event as unknown as Record<string, unknown>;
-  const words = [
+  const pieces = [
     pick(event.name),
     pick(event.hook),
     pick((event.block as { type?: unknown; name?: unknown } | undefined)?.name),
@@ -49,7 +49,7 @@ export function summary(entry: Entry): string {
     progress(event.tasks),
     pick(event.text) || pick((event.block as { text?: unknown } | undefined)?.text),
   ].filter(Boolean);
-  return words.join(" · ").replace(/\s+/g, " ").slice(0, 160);
+  return pieces.join(" · ").replace(/\s+/g, " ").slice(0, 160);
 }
 
 function progress(tasks: unknown): string {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { TaskRow } from "@/api/types";
 import type { Entry } from "@/stream/frames";
 import { summary } from "./filter";
-import { inTable, onPage } from "./trail";
+import { pageState, tableState } from "./trail";
 
 const AT = 1_767_323_045_678;
 const tasks = [
@@ -14,30 +14,33 @@ const list = { seq: 7, at: AT, event: { type: "tasks_replaced", tasks } } as unk
 const row = (source: string, at: number) => ({ source, updated_at: at / 1000 }) as TaskRow;
 
 test("a list of tasks is followed from the log to the page (S002-17)", () => {
-  expect(onPage(list, 0)).toBe("not shown yet");
-  expect(onPage(list, AT)).toBe("shown");
-  expect(onPage(list, AT + 5_000)).toBe("replaced by a later list");
+  expect(pageState(list, 0)).toBe("not shown yet");
+  expect(pageState(list, AT)).toBe("shown");
+  expect(pageState(list, AT + 5_000)).toBe("replaced by a later list");
 });
 
 test("a list of tasks is followed from the log to the server's table (S002-17)", () => {
   const mine = row("user", AT);
-  expect(inTable(list, [mine])).toEqual({ words: "no rows", behind: true });
-  expect(inTable(list, [row("sdk", AT - 9_000), mine])).toEqual({ words: "not written yet", behind: true });
-  expect(inTable(list, [row("sdk", AT + 0.4), row("sdk", AT + 0.4), mine])).toEqual({
-    words: "written, 2 rows",
+  expect(tableState(list, [mine])).toEqual({ text: "no rows", behind: true });
+  expect(tableState(list, [row("sdk", AT - 9_000), mine])).toEqual({
+    text: "not written yet",
+    behind: true,
+  });
+  expect(tableState(list, [row("sdk", AT + 0.4), row("sdk", AT + 0.4), mine])).toEqual({
+    text: "written, 2 rows",
     behind: false,
   });
-  expect(inTable(list, [row("sdk", AT + 9_000)]).words).toBe("replaced by a later list");
+  expect(tableState(list, [row("sdk", AT + 9_000)]).text).toBe("replaced by a later list");
 });
 
 test("a list that an empty one has replaced is not waited for", () => {
-  expect(inTable(list, [], AT + 5_000)).toEqual({ words: "replaced by a later list", behind: false });
-  expect(inTable(list, [], AT)).toEqual({ words: "no rows", behind: true });
+  expect(tableState(list, [], AT + 5_000)).toEqual({ text: "replaced by a later list", behind: false });
+  expect(tableState(list, [], AT)).toEqual({ text: "no rows", behind: true });
 });
 
 test("an empty list that has no rows is not waited for", () => {
   const empty = { ...list, event: { type: "tasks_replaced", tasks: [] } } as unknown as Entry;
-  expect(inTable(empty, [])).toEqual({ words: "no rows", behind: false });
+  expect(tableState(empty, [])).toEqual({ text: "no rows", behind: false });
 });
 
 test("hooks that ran and lists of tasks are told from others in one line (S002-17)", () => {

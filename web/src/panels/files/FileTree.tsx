@@ -1,9 +1,9 @@
-/** The directory of a session as a tree: loaded bit by bit, walked by keys, drawn only where it is seen. */
+/** File tree of a session: loaded on demand, keyboard navigation, virtualized. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useId, useMemo, useRef, useState } from "react";
-import { Shown } from "@/ui/Hidden";
 import { Icon } from "@/ui/Icon";
 import { useNarrow } from "@/ui/media";
+import { VisibleText } from "@/ui/VisibleText";
 import { type Line, linesOf, moveBy } from "./tree";
 import { setOpened, useFolders, useOpenedOf } from "./useFolders";
 
@@ -18,12 +18,12 @@ export function FileTree({ sessionId, chosen, onChoose }: Props) {
   const folders = useFolders(sessionId, open);
   const lines = useMemo(() => linesOf(folders, open), [folders, open]);
   const [active, setActive] = useState(chosen);
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const id = useId();
   const height = useNarrow() ? 44 : 28;
   const list = useVirtualizer({
     count: lines.length,
-    getScrollElement: () => place.current,
+    getScrollElement: () => container.current,
     estimateSize: () => height,
     overscan: 12,
     getItemKey: (index) => lines[index]?.path ?? index,
@@ -51,7 +51,7 @@ export function FileTree({ sessionId, chosen, onChoose }: Props) {
     else onChoose(move.choose);
   };
   const click = (line: Line) => {
-    if (line.words) return;
+    if (line.text) return;
     setActive(line.path);
     if (line.kind === "directory") toggle(line.path, !line.open);
     else if (line.kind === "file") onChoose(line.path);
@@ -59,7 +59,7 @@ export function FileTree({ sessionId, chosen, onChoose }: Props) {
   const activeAt = lines.findIndex((line) => line.path === active);
   return (
     <div
-      ref={place}
+      ref={container}
       role="tree"
       tabIndex={0}
       aria-label="Files"
@@ -103,9 +103,9 @@ interface LineProps {
 function TreeLine({ id, line, top, height, active, chosen, onClick }: LineProps) {
   const directory = line.kind === "directory";
   const style = { top, height, paddingLeft: 8 + (line.level - 1) * 14 };
-  if (line.words)
+  if (line.text)
     return (
-      // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus and says which line is active
+      // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus and names the active line
       <div
         role="treeitem"
         aria-disabled="true"
@@ -114,12 +114,12 @@ function TreeLine({ id, line, top, height, active, chosen, onClick }: LineProps)
         style={style}
         className="absolute inset-x-0 flex items-center truncate text-small text-ink-3"
       >
-        <span className="pl-5">{line.words}</span>
+        <span className="pl-5">{line.text}</span>
       </div>
     );
   return (
-    // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus and says which line is active
-    // biome-ignore lint/a11y/useKeyWithClickEvents: keys are heard by the tree
+    // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus and names the active line
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles the keys
     <div
       id={id}
       role="treeitem"
@@ -141,11 +141,11 @@ function TreeLine({ id, line, top, height, active, chosen, onClick }: LineProps)
         className="text-ink-3"
       />
       <bdi className="min-w-0 truncate font-mono text-code">
-        <Shown text={line.name} />
+        <VisibleText text={line.name} />
       </bdi>
       {line.target && (
         <bdi className="min-w-0 truncate font-mono text-small text-ink-3">
-          → <Shown text={line.target} />
+          → <VisibleText text={line.target} />
         </bdi>
       )}
     </div>

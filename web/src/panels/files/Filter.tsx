@@ -1,24 +1,24 @@
-/** Files found by the letters of their path; arrow keys choose among them. */
+/** Fuzzy file search results, chosen with arrow keys. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useEffect, useState } from "react";
-import { api, said } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import { PathName } from "../PathName";
 
 interface Props {
   sessionId: string;
   query: string;
   onChoose: (path: string) => void;
-  /** Steps by arrow keys in the field above: how far from the first. */
+  /** Index of the active result. */
   at: number;
   onFound: (paths: string[]) => void;
 }
 
 export function Filter({ sessionId, query, onChoose, at, onFound }: Props) {
-  const asked = useDeferredValue(useCalm(query));
+  const asked = useDeferredValue(useDebounced(query));
   const { data } = useQuery({
     queryKey: ["complete", sessionId, asked],
     queryFn: () =>
-      said(
+      unwrap(
         api.GET("/sessions/{id}/complete", {
           params: { path: { id: sessionId }, query: { q: asked, limit: 50 } },
         }),
@@ -27,13 +27,12 @@ export function Filter({ sessionId, query, onChoose, at, onFound }: Props) {
   });
   const paths = data?.paths;
   useEffect(() => onFound(paths ?? []), [paths, onFound]);
-  if (paths?.length === 0)
-    return <p className="m-0 p-3 text-ink-3">No path holds these letters in this order.</p>;
+  if (paths?.length === 0) return <p className="m-0 p-3 text-ink-3">No matching files.</p>;
   return (
     <div
       role="listbox"
       id="files-found"
-      aria-label="Files found"
+      aria-label="Matching files"
       className="min-h-0 flex-1 overflow-auto py-1"
     >
       {paths?.map((path, index) => (
@@ -53,8 +52,8 @@ export function Filter({ sessionId, query, onChoose, at, onFound }: Props) {
   );
 }
 
-/** What is typed, when it has been so for a moment. */
-export function useCalm(value: string, milliseconds = 120): string {
+/** The value after a pause in typing. */
+export function useDebounced(value: string, milliseconds = 120): string {
   const [calm, setCalm] = useState(value);
   useEffect(() => {
     const timer = window.setTimeout(() => setCalm(value), milliseconds);

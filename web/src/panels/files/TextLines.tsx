@@ -1,18 +1,18 @@
-/** The lines of a text file with their numbers, coloured as soon as a worker has looked at them. */
+/** Numbered lines of a text file with syntax highlighting. */
 import { memo, useEffect, useMemo, useRef, useState } from "react";
-import { wordsOf } from "@/api/client";
+import { errorMessage } from "@/api/client";
 import type { FileContent } from "@/api/types";
+import { hasInvisible } from "@/format/invisible";
+import { baseName, bytes, count, plural } from "@/format/values";
 import { type Token, useTokens } from "@/text/highlight";
 import { Button } from "@/ui/Button";
-import { Shown } from "@/ui/Hidden";
-import { baseName, bytes, count, plural } from "@/words/format";
-import { hasHidden } from "@/words/hidden";
+import { VisibleText } from "@/ui/VisibleText";
 import { linesOf, piecesOf } from "./lines";
-import { rawAddress } from "./Viewer";
+import { rawUrl } from "./rawUrl";
 
-/** Lines before one has to ask for more. */
+/** Lines shown at first. */
 const PAGE = 3000;
-/** Of what is read of a file beyond its first part. */
+/** Bytes per further part of a file. */
 const NEXT = 1024 * 1024;
 const LINE = 19;
 
@@ -22,14 +22,14 @@ export function TextLines({ sessionId, file, line }: { sessionId: string; file: 
   const [most, setMost] = useState(Math.max(PAGE, line + 200));
   const pieces = useMemo(() => piecesOf(lines, most), [lines, most]);
   const tokens = useTokens(file.text ?? "", languageOf(file.path));
-  const place = useRef<HTMLDivElement>(null);
+  const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (line > 0) place.current?.scrollTo({ top: Math.max(0, (line - 6) * LINE) });
+    if (line > 0) box.current?.scrollTo({ top: Math.max(0, (line - 6) * LINE) });
   }, [line]);
   const digits = String(Math.min(most, lines.length)).length;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
-    <div ref={place} tabIndex={0} className="min-h-0 flex-1 overflow-auto bg-surface-0 outline-offset-[-2px]">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
+    <div ref={box} tabIndex={0} className="min-h-0 flex-1 overflow-auto bg-surface-0 outline-offset-[-2px]">
       <div className="min-w-max py-2 font-mono text-code" style={{ "--digits": `${digits + 2}ch` } as object}>
         {pieces.map((piece) => (
           <Piece
@@ -94,25 +94,25 @@ function samePiece(a: PieceProps, b: PieceProps): boolean {
   );
 }
 
-/** A line in which something hides shows it instead of colours. */
+/** A line with invisible characters shows them instead of colours. */
 function OneLine({ text, tokens }: { text: string; tokens: Token[] | null }) {
-  if (hasHidden(text)) return <Shown text={text} />;
+  if (hasInvisible(text)) return <VisibleText text={text} />;
   return tokens?.length ? <Coloured tokens={tokens} /> : text || "\n";
 }
 
 function Coloured({ tokens }: { tokens: Token[] }) {
-  let place = 0;
+  let position = 0;
   return tokens.map((token) => {
-    place += token.text.length;
+    position += token.text.length;
     return (
-      <span key={place} style={token.color ? { color: token.color } : undefined}>
+      <span key={position} style={token.color ? { color: token.color } : undefined}>
         {token.text}
       </span>
     );
   });
 }
 
-/** A file that is too long for one answer is read on by ranges of its bytes. */
+/** Reads long files in byte ranges. */
 function useRest(sessionId: string, file: FileContent) {
   const [rest, setRest] = useState({ text: "", bytes: 0 });
   const [problem, setProblem] = useState("");
@@ -122,7 +122,7 @@ function useRest(sessionId: string, file: FileContent) {
   const more = async () => {
     try {
       const range = `bytes=${at}-${at + NEXT - 1}`;
-      const answer = await fetch(rawAddress(sessionId, file.path), { headers: { range } });
+      const answer = await fetch(rawUrl(sessionId, file.path), { headers: { range } });
       if (!answer.ok) throw new Error(`The server answered ${answer.status}. Download the file instead.`);
       const read = new Uint8Array(await answer.arrayBuffer());
       const whole = lastLineEnd(read);
@@ -130,7 +130,7 @@ function useRest(sessionId: string, file: FileContent) {
       setRest((before) => ({ text: before.text + text, bytes: before.bytes + whole }));
       setProblem("");
     } catch (error) {
-      setProblem(wordsOf(error));
+      setProblem(errorMessage(error));
     }
   };
   return {
@@ -141,10 +141,10 @@ function useRest(sessionId: string, file: FileContent) {
   };
 }
 
-/** Up to the end of the last whole line, so that no character is cut in two. */
+/** Ends at the last complete line, so that no character is split. */
 function lastLineEnd(read: Uint8Array): number {
-  const place = read.lastIndexOf(10);
-  return place >= 0 && read.length === NEXT ? place + 1 : read.length;
+  const position = read.lastIndexOf(10);
+  return position >= 0 && read.length === NEXT ? position + 1 : read.length;
 }
 
 function languageOf(path: string): string {

@@ -1,21 +1,22 @@
-/** What is in a file, always as text or as a picture known by its bytes: nothing in it is ever run (FM-51). */
+/** File viewer: text, or an image recognized by its bytes. Nothing in a file is ever run. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, said, wordsOf } from "@/api/client";
+import { api, errorMessage, unwrap } from "@/api/client";
 import type { FileContent, SessionView } from "@/api/types";
 import { addToDraft } from "@/composer/insert";
+import { bytes, moment } from "@/format/values";
 import { Button, IconButton } from "@/ui/Button";
 import { copy } from "@/ui/copy";
 import { Empty } from "@/ui/Empty";
 import { Icon } from "@/ui/Icon";
 import { Menu, MenuItem } from "@/ui/Menu";
 import { toast } from "@/ui/toast";
-import { bytes, moment } from "@/words/format";
 import { PathName } from "../PathName";
-import { usePanelSheet } from "../sheet";
+import { usePanelSheet } from "../panelSheet";
+import { rawUrl } from "./rawUrl";
 import { TextLines } from "./TextLines";
 
-const PICTURES = /^image\/(png|jpeg|gif|webp|avif|bmp|x-icon|vnd\.microsoft\.icon)$/;
+const IMAGE_TYPES = /^image\/(png|jpeg|gif|webp|avif|bmp|x-icon|vnd\.microsoft\.icon)$/;
 
 interface Props {
   session: SessionView;
@@ -28,7 +29,7 @@ export function Viewer({ session, path, line, onBack }: Props) {
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ["file", session.id, path],
     queryFn: () =>
-      said(api.GET("/sessions/{id}/file", { params: { path: { id: session.id }, query: { path } } })),
+      unwrap(api.GET("/sessions/{id}/file", { params: { path: { id: session.id }, query: { path } } })),
     staleTime: 2_000,
   });
   return (
@@ -42,7 +43,7 @@ export function Viewer({ session, path, line, onBack }: Props) {
             title="This file cannot be shown"
             action={<Button onClick={() => void refetch()}>Try again</Button>}
           >
-            {wordsOf(error)}
+            {errorMessage(error)}
           </Empty>
         )
       )}
@@ -62,18 +63,18 @@ function Head({ session, path, file, onAgain, onBack }: HeadProps) {
   const mention = () => {
     addToDraft(session.id, `@${path} `);
     usePanelSheet.setState({ open: false });
-    toast("Mentioned in the message.");
+    toast("Mentioned in the draft.");
   };
   return (
     <div className="hairline-b flex h-9 shrink-0 items-center gap-1 pr-1 pl-2 max-md:h-12">
       {onBack && (
-        <IconButton label="Back to the files" onClick={onBack}>
+        <IconButton label="Back to files" onClick={onBack}>
           <Icon name="chevronRight" className="rotate-180" />
         </IconButton>
       )}
       <PathName path={path} className="flex-1" />
       {file && <span className="tabular shrink-0 text-small text-ink-3">{bytes(file.size)}</span>}
-      <IconButton label="Mention in the message" onClick={mention}>
+      <IconButton label="Mention in message" onClick={mention}>
         <Icon name="comment" size={14} />
       </IconButton>
       <Menu
@@ -85,21 +86,21 @@ function Head({ session, path, file, onAgain, onBack }: HeadProps) {
         }
       >
         {file?.kind === "text" && (
-          <MenuItem icon="copy" onSelect={() => void copy(file.text ?? "", "Copied the text")}>
-            Copy the text
+          <MenuItem icon="copy" onSelect={() => void copy(file.text ?? "", "Text copied")}>
+            Copy text
           </MenuItem>
         )}
-        <MenuItem icon="copy" onSelect={() => void copy(path, "Copied the path")}>
-          Copy the path
+        <MenuItem icon="copy" onSelect={() => void copy(path, "Path copied")}>
+          Copy path
         </MenuItem>
-        <MenuItem icon="link" onSelect={() => void copy(linkTo(session.id, path), "Copied a link")}>
-          Copy a link to this file
+        <MenuItem icon="link" onSelect={() => void copy(linkTo(session.id, path), "Link copied")}>
+          Copy link to file
         </MenuItem>
         <MenuItem icon="down" onSelect={() => download(session.id, path)}>
           Download
         </MenuItem>
         <MenuItem icon="retry" onSelect={onAgain}>
-          Read it again
+          Reload file
         </MenuItem>
       </Menu>
     </div>
@@ -109,41 +110,37 @@ function Head({ session, path, file, onAgain, onBack }: HeadProps) {
 function Body({ session, file, line }: { session: SessionView; file: FileContent; line: number }) {
   if (file.kind === "text" && file.size === 0) return <Empty title="This file is empty" />;
   if (file.kind === "text") return <TextLines sessionId={session.id} file={file} line={line} />;
-  if (PICTURES.test(file.media_type)) return <Picture sessionId={session.id} file={file} />;
+  if (IMAGE_TYPES.test(file.media_type)) return <FileImage sessionId={session.id} file={file} />;
   return (
     <Empty
-      title="This is no text"
+      title="Not a text file"
       action={
         <Button icon={<Icon name="down" size={14} />} onClick={() => download(session.id, file.path)}>
           Download
         </Button>
       }
     >
-      {`${file.media_type || "Unknown kind"}, ${bytes(file.size)}, changed ${moment(file.modified * 1000)}.`}
+      {`${file.media_type || "Unknown type"}, ${bytes(file.size)}, changed ${moment(file.modified * 1000)}.`}
     </Empty>
   );
 }
 
-function Picture({ sessionId, file }: { sessionId: string; file: FileContent }) {
-  const [words, setWords] = useState("");
+function FileImage({ sessionId, file }: { sessionId: string; file: FileContent }) {
+  const [caption, setCaption] = useState("");
   return (
     <figure className="m-0 flex min-h-0 flex-1 flex-col items-center justify-center gap-2 overflow-auto p-4">
       <img
-        src={`${rawAddress(sessionId, file.path)}&at=${file.modified}`}
+        src={`${rawUrl(sessionId, file.path)}&at=${file.modified}`}
         alt={file.path}
         onLoad={({ currentTarget: { naturalWidth, naturalHeight } }) =>
-          setWords(`${naturalWidth} × ${naturalHeight}, ${bytes(file.size)}`)
+          setCaption(`${naturalWidth} × ${naturalHeight}, ${bytes(file.size)}`)
         }
-        onError={() => setWords("This picture is broken, or of a kind the browser does not know.")}
+        onError={() => setCaption("This image is broken or has an unsupported format.")}
         className="max-h-full min-h-0 max-w-full rounded-box bg-surface-2 object-contain"
       />
-      <figcaption className="tabular text-small text-ink-3">{words}</figcaption>
+      <figcaption className="tabular text-small text-ink-3">{caption}</figcaption>
     </figure>
   );
-}
-
-export function rawAddress(sessionId: string, path: string): string {
-  return `/api/v1/sessions/${encodeURIComponent(sessionId)}/file/raw?path=${encodeURIComponent(path)}`;
 }
 
 function linkTo(sessionId: string, path: string): string {
@@ -152,7 +149,7 @@ function linkTo(sessionId: string, path: string): string {
 
 function download(sessionId: string, path: string): void {
   const link = document.createElement("a");
-  link.href = rawAddress(sessionId, path);
+  link.href = rawUrl(sessionId, path);
   link.download = path.split("/").at(-1) ?? "file";
   link.click();
 }

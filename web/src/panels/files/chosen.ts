@@ -1,17 +1,17 @@
-/** Which file of a session is looked at: asked for from elsewhere, kept while one switches between panels. */
+/** The file shown in the Files panel, by session. */
 import { create } from "zustand";
 import { foldersAbove } from "./tree";
 import { setOpened } from "./useFolders";
 
 export interface Chosen {
   path: string;
-  /** 0: from the top. */
+  /** 0: the top. */
   line: number;
 }
 
 export const useChosen = create<{ of: Record<string, Chosen> }>(() => ({ of: {} }));
 
-/** The tree opens to it too. */
+/** Also expands the tree to it. */
 export function showFile(sessionId: string, path: string, line = 0): void {
   setOpened(sessionId, (open) => {
     for (const folder of foldersAbove(path)) open.add(folder);

@@ -1,15 +1,15 @@
-/** A file's text in pieces that a browser draws only where they are seen. */
+/** Splits a file's text into pieces that render only when visible. */
 
-/** Lines a piece has: small enough to be drawn at once, large enough that there are few of them. */
+/** Lines per piece. */
 export const PIECE = 200;
 
 export interface LinePiece {
-  /** The number of its first line, from 1. */
+  /** Number of its first line, from 1. */
   first: number;
   lines: string[];
 }
 
-/** Lines without their ends; the empty one after a last newline is none. */
+/** The lines of a text without newlines; no empty line after a final newline. */
 export function linesOf(text: string): string[] {
   const lines = text.split(/\r\n|\n|\r/);
   if (lines.at(-1) === "") lines.pop();
@@ -18,7 +18,7 @@ export function linesOf(text: string): string[] {
 
 export function piecesOf(lines: readonly string[], most: number): LinePiece[] {
   const pieces: LinePiece[] = [];
-  for (let place = 0; place < Math.min(most, lines.length); place += PIECE)
-    pieces.push({ first: place + 1, lines: lines.slice(place, Math.min(place + PIECE, most)) });
+  for (let position = 0; position < Math.min(most, lines.length); position += PIECE)
+    pieces.push({ first: position + 1, lines: lines.slice(position, Math.min(position + PIECE, most)) });
   return pieces;
 }

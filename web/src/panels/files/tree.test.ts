@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { FileEntry } from "@/api/types";
+import type { DirectoryEntry } from "@/api/types";
 import { type Folder, foldersAbove, linesOf, moveBy } from "./tree";
 
-const entry = (path: string, kind: FileEntry["kind"] = "file"): FileEntry =>
-  ({ path, name: path.split("/").at(-1) ?? path, kind }) as FileEntry;
-const folder = (...entries: FileEntry[]): Folder => ({ entries, more: 0, problem: "" });
+const entry = (path: string, kind: DirectoryEntry["kind"] = "file"): DirectoryEntry =>
+  ({ path, name: path.split("/").at(-1) ?? path, kind }) as DirectoryEntry;
+const folder = (...entries: DirectoryEntry[]): Folder => ({ entries, more: 0, problem: "" });
 
 const folders = new Map([
   ["", folder(entry("src", "directory"), entry("docs", "directory"), entry("README.md"))],
@@ -13,7 +13,7 @@ const folders = new Map([
 ]);
 const open = new Set(["src"]);
 const lines = linesOf(folders, open);
-const names = (found = lines) => found.map((line) => line.words || line.path);
+const names = (found = lines) => found.map((line) => line.text || line.path);
 
 describe("a tree of files", () => {
   it("shows what is in open directories, one level deeper", () => {

@@ -1,34 +1,34 @@
-/** A tree of files as the lines that are seen of it, and where keys lead from one to another. */
-import type { FileEntry } from "@/api/types";
+/** Visible lines of a file tree, and keyboard navigation. */
+import type { DirectoryEntry } from "@/api/types";
 
 export interface Line {
   path: string;
   name: string;
-  kind: FileEntry["kind"];
+  kind: DirectoryEntry["kind"];
   ignored: boolean;
   /** From 1, as screen readers count. */
   level: number;
   open: boolean;
   size: number;
   target: string;
-  /** Words that stand in place of entries: loading, a problem, or that there are more. */
-  words: string;
+  /** Text instead of an entry: loading, a problem, or the number of further entries. */
+  text: string;
 }
 
 export interface Folder {
-  entries: readonly FileEntry[];
-  /** Entries that are not listed. */
+  entries: readonly DirectoryEntry[];
+  /** Number of entries that are not listed. */
   more: number;
   problem: string;
 }
 
-/** `folders` are those that were loaded; one that is open and not in it is being loaded. */
+/** `folders` are the loaded ones; an open folder that is not in it is loading. */
 export function linesOf(folders: ReadonlyMap<string, Folder>, open: ReadonlySet<string>): Line[] {
   const lines: Line[] = [];
   const add = (path: string, level: number): void => {
     const folder = folders.get(path);
     if (!folder) {
-      lines.push(wordsLine(path, level, "Loading"));
+      lines.push(textLine(path, level, "Loading"));
       return;
     }
     for (const entry of folder.entries) {
@@ -42,19 +42,19 @@ export function linesOf(folders: ReadonlyMap<string, Folder>, open: ReadonlySet<
         open: isOpen,
         size: entry.size ?? 0,
         target: entry.target ?? "",
-        words: "",
+        text: "",
       });
       if (isOpen) add(entry.path, level + 1);
     }
-    if (folder.problem) lines.push(wordsLine(path, level, folder.problem));
-    else if (folder.more > 0) lines.push(wordsLine(path, level, `${folder.more.toLocaleString("en")} more`));
-    else if (folder.entries.length === 0) lines.push(wordsLine(path, level, "Empty"));
+    if (folder.problem) lines.push(textLine(path, level, folder.problem));
+    else if (folder.more > 0) lines.push(textLine(path, level, `${folder.more.toLocaleString("en")} more`));
+    else if (folder.entries.length === 0) lines.push(textLine(path, level, "Empty"));
   };
   add("", 1);
   return lines;
 }
 
-function wordsLine(path: string, level: number, words: string): Line {
+function textLine(path: string, level: number, text: string): Line {
   return {
     path: `${path}/`,
     name: "",
@@ -64,15 +64,15 @@ function wordsLine(path: string, level: number, words: string): Line {
     open: false,
     size: 0,
     target: "",
-    words,
+    text,
   };
 }
 
 export type Move = { to: string } | { open: string } | { close: string } | { choose: string } | null;
 
-/** What a key does in a tree, by the pattern of trees everywhere. */
+/** What a key does, by the ARIA tree pattern. */
 export function moveBy(key: string, lines: readonly Line[], active: string): Move {
-  const real = lines.filter((line) => !line.words);
+  const real = lines.filter((line) => !line.text);
   const at = real.findIndex((line) => line.path === active);
   const line = real[at];
   const to = (index: number): Move => {
@@ -112,8 +112,8 @@ function childOf(lines: readonly Line[], at: number): Move {
 
 function parentOf(lines: readonly Line[], at: number): Move {
   const level = lines[at]?.level ?? 1;
-  for (let place = at - 1; place >= 0; place -= 1) {
-    const line = lines[place];
+  for (let position = at - 1; position >= 0; position -= 1) {
+    const line = lines[position];
     if (line && line.level < level) return { to: line.path };
   }
   return null;
@@ -128,7 +128,7 @@ function byLetter(lines: readonly Line[], at: number, letter: string): Move {
   return null;
 }
 
-/** Every directory above a path, so that the path can be seen. */
+/** All parent directories of a path. */
 export function foldersAbove(path: string): string[] {
   const parts = path.split("/").slice(0, -1);
   return parts.map((_, index) => parts.slice(0, index + 1).join("/"));

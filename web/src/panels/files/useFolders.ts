@@ -1,14 +1,14 @@
-/** Directories of a session, each asked for when it is opened. */
+/** Loads the directories of a session when they are expanded. */
 import { useQueries } from "@tanstack/react-query";
 import { create } from "zustand";
-import { api, said, wordsOf } from "@/api/client";
+import { api, errorMessage, unwrap } from "@/api/client";
 import type { Folder } from "./tree";
 
 interface Opened {
   of: Record<string, ReadonlySet<string>>;
 }
 
-/** Which directories are open, by session: kept while one looks at other panels. */
+/** Expanded directories by session. */
 export const useOpened = create<Opened>(() => ({ of: {} }));
 
 export function setOpened(sessionId: string, change: (open: Set<string>) => void): void {
@@ -31,7 +31,7 @@ export function useFolders(sessionId: string, open: ReadonlySet<string>): Readon
     queries: paths.map((path) => ({
       queryKey: ["files", sessionId, path],
       queryFn: () =>
-        said(api.GET("/sessions/{id}/files", { params: { path: { id: sessionId }, query: { path } } })),
+        unwrap(api.GET("/sessions/{id}/files", { params: { path: { id: sessionId }, query: { path } } })),
       staleTime: 5_000,
     })),
     combine: (results) => {
@@ -40,7 +40,7 @@ export function useFolders(sessionId: string, open: ReadonlySet<string>): Readon
         const path = paths[index] ?? "";
         if (data)
           folders.set(path, { entries: data.entries, more: data.total - data.entries.length, problem: "" });
-        else if (error) folders.set(path, { entries: [], more: 0, problem: wordsOf(error) });
+        else if (error) folders.set(path, { entries: [], more: 0, problem: errorMessage(error) });
       });
       return folders;
     },

@@ -1,7 +1,7 @@
-/** The agent's own list. What changes its place in it slides there, so that the eye can follow. */
+/** The agent's tasks. Moved items are animated. */
 import { useLayoutEffect, useRef } from "react";
 import type { Task } from "@/api/types";
-import { named } from "./order";
+import { withKeys } from "./order";
 
 const MARKS: Record<Task["status"], { shape: string; word: string; colour: string }> = {
   pending: { shape: "◦", word: "to do", colour: "text-ink-3" },
@@ -18,7 +18,7 @@ export function AgentTasks({ tasks }: { tasks: readonly Task[] }) {
   });
   return (
     <ol ref={list} className="m-0 list-none p-0">
-      {named(tasks).map(({ key, task }) => (
+      {withKeys(tasks).map(({ key, task }) => (
         <AgentTask key={key} name={key} task={task} />
       ))}
     </ol>
@@ -42,7 +42,7 @@ function AgentTask({ name, task }: { name: string; task: Task }) {
 
 const TIMING: KeyframeAnimationOptions = { duration: 150, easing: "ease-out" };
 
-/** Start from where each item stood before; new ones fade in. Returns where they stand now. */
+/** Animates items from their previous position; new ones fade in. Returns the new positions. */
 function slide(items: readonly HTMLElement[], before: ReadonlyMap<string, number>): Map<string, number> {
   const still = before.size === 0 || window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   const now = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** A task of a person: ticked off, renamed, moved, deleted. */
+/** A person's task: complete, rename, move, delete. */
 import { type DragEvent, type KeyboardEvent, useState } from "react";
 import type { TaskRow } from "@/api/types";
 import { IconButton } from "@/ui/Button";
@@ -50,7 +50,7 @@ export function OwnTask({ tasks, task, at }: { tasks: Tasks; task: TaskRow; at: 
       {title === null ? (
         <button
           type="button"
-          title="Rename. Alt with arrow up or down moves it."
+          title="Rename. Alt+Up or Alt+Down moves it."
           onClick={() => setTitle(task.title)}
           className={`min-w-0 flex-1 py-1 text-left break-words max-md:min-h-11 ${done ? "text-ink-3 line-through" : ""}`}
         >
@@ -58,9 +58,9 @@ export function OwnTask({ tasks, task, at }: { tasks: Tasks; task: TaskRow; at: 
         </button>
       ) : (
         <input
-          // biome-ignore lint/a11y/noAutofocus: it was just asked for
+          // biome-ignore lint/a11y/noAutofocus: the user has just asked for it
           autoFocus
-          aria-label="Name of the task"
+          aria-label="Task name"
           value={title}
           onChange={(event) => setTitle(event.target.value)}
           onBlur={keep}

@@ -1,11 +1,11 @@
-/** Tasks in their order, what tells them apart, and what has to be written down when one moves. */
+/** Order and keys of tasks, and the changes when one moves. */
 import type { Task, TaskRow } from "@/api/types";
 
 export function ordered(tasks: readonly TaskRow[]): TaskRow[] {
   return [...tasks].sort((a, b) => a.sort_order - b.sort_order || a.updated_at - b.updated_at);
 }
 
-/** The tasks whose number changes when one moves to another place. */
+/** The tasks whose position changes when one moves. */
 export function moved(tasks: readonly TaskRow[], id: string, to: number): TaskRow[] {
   const list = ordered(tasks);
   const from = list.findIndex((task) => task.id === id);
@@ -17,10 +17,10 @@ export function moved(tasks: readonly TaskRow[], id: string, to: number): TaskRo
 }
 
 /**
- * An agent's tasks have no names but their words, and words may repeat: then their order tells them apart. A task that
- * is put in before others leaves those what they are.
+ * An agent's tasks have no ids. Their text is the key, and repeated texts are numbered, so that inserting a task
+ * does not change the keys of the others.
  */
-export function named(tasks: readonly Task[]): { key: string; task: Task }[] {
+export function withKeys(tasks: readonly Task[]): { key: string; task: Task }[] {
   const met = new Map<string, number>();
   return tasks.map((task) => {
     const nth = (met.get(task.content) ?? 0) + 1;

@@ -1,11 +1,11 @@
-/** The tasks of a session: the agent's and those of people, kept as the server says and changed at once on the page. */
+/** Tasks of a session, the agent's and people's, with optimistic updates. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { api, said } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Task, TaskRow } from "@/api/types";
-import { complain } from "@/state/actions";
+import { showError } from "@/state/actions";
 import { useOfTranscript, useTranscript } from "@/state/hooks";
-import { onFrame } from "@/stream/live";
+import { onFrame } from "@/stream/connection";
 import { toast } from "@/ui/toast";
 import { moved, ordered } from "./order";
 
@@ -18,7 +18,7 @@ export function useTasks(sessionId: string) {
   const key = ["tasks", sessionId];
   const { data, error } = useQuery({
     queryKey: key,
-    queryFn: () => said(api.GET("/sessions/{id}/tasks", { params: { path: { id: sessionId } } })),
+    queryFn: () => unwrap(api.GET("/sessions/{id}/tasks", { params: { path: { id: sessionId } } })),
   });
   useEffect(
     () =>
@@ -26,7 +26,7 @@ export function useTasks(sessionId: string) {
         if (!("topic" in frame) || frame.topic !== `session:${sessionId}`) return;
         if (frame.type === "tasks.changed")
           queries.setQueryData(["tasks", sessionId], { tasks: frame.data.tasks });
-        // Nobody knows what was missed before it was followed.
+        // Changes before the subscription may have been missed.
         if (frame.type === "stream.synchronized")
           void queries.invalidateQueries({ queryKey: ["tasks", sessionId] });
       }),
@@ -34,7 +34,7 @@ export function useTasks(sessionId: string) {
   );
   const agents = useAgentsTasks(sessionId, data?.tasks);
   const mine = ordered((data?.tasks ?? []).filter((task) => task.source === "user"));
-  /** Show it at once; if the server does not agree, show what it has. */
+  /** Optimistic update; if the server refuses, shows its state. */
   const change = async (
     make: (tasks: TaskRow[]) => TaskRow[],
     tell: () => Promise<unknown>,
@@ -44,7 +44,7 @@ export function useTasks(sessionId: string) {
       await tell();
       return true;
     } catch (problem) {
-      complain(problem);
+      showError(problem);
       await queries.invalidateQueries({ queryKey: key });
       return false;
     }
@@ -54,11 +54,11 @@ export function useTasks(sessionId: string) {
 
 export type Tasks = ReturnType<typeof useTasks>;
 
-/** What the agent said last counts: it is on the page before the tables of the server have it. */
+/** The latest list of the transcript: it is there before the database has it. */
 function useAgentsTasks(sessionId: string, stored: readonly TaskRow[] | undefined): Task[] {
   const transcript = useTranscript(sessionId);
-  const told = useOfTranscript(transcript, (each) => each.fold.tasks);
-  if (told.at > 0) return told.tasks;
+  const reported = useOfTranscript(transcript, (each) => each.fold.tasks);
+  if (reported.at > 0) return reported.tasks;
   return (stored ?? [])
     .filter((task) => task.source === "sdk")
     .map((task) => ({ content: task.title, status: task.status, active_form: "" }));
@@ -74,7 +74,7 @@ export async function addTask({ change, sessionId }: Tasks, title: string): Prom
 function add(sessionId: string, task: Pick<TaskRow, "title"> & Partial<TaskRow>): Promise<TaskRow> {
   const { title, status = "pending", description = "" } = task;
   const params = { path: { id: sessionId } };
-  return said(api.POST("/sessions/{id}/tasks", { params, body: { title, status, description } }));
+  return unwrap(api.POST("/sessions/{id}/tasks", { params, body: { title, status, description } }));
 }
 
 export async function changeTask({ change }: Tasks, id: string, body: Partial<TaskRow>): Promise<boolean> {
@@ -82,7 +82,7 @@ export async function changeTask({ change }: Tasks, id: string, body: Partial<Ta
   return change(
     (tasks) => tasks.map((task) => (task.id === id ? { ...task, ...body } : task)),
     () =>
-      said(
+      unwrap(
         api.PATCH("/tasks/{id}", {
           params: { path: { id } },
           body: { title, status, sort_order, description: null },
@@ -101,9 +101,9 @@ export async function removeTask({ change, sessionId }: Tasks, task: TaskRow): P
     try {
       const made = await add(sessionId, task);
       const body = { sort_order: task.sort_order, title: null, status: null, description: null };
-      await said(api.PATCH("/tasks/{id}", { params: { path: { id: made.id } }, body }));
+      await unwrap(api.PATCH("/tasks/{id}", { params: { path: { id: made.id } }, body }));
     } catch (problem) {
-      complain(problem);
+      showError(problem);
     }
   };
   toast(`Deleted “${task.title}”.`, { action: { label: "Undo", onClick: () => void undo() } });
@@ -117,7 +117,7 @@ export async function moveTask(tasks: Tasks, id: string, to: number): Promise<vo
     async () => {
       for (const { id: each, sort_order } of changed) {
         const body = { sort_order, title: null, status: null, description: null };
-        await said(api.PATCH("/tasks/{id}", { params: { path: { id: each } }, body }));
+        await unwrap(api.PATCH("/tasks/{id}", { params: { path: { id: each } }, body }));
       }
     },
   );

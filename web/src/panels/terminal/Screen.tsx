@@ -1,4 +1,4 @@
-/** One terminal on the page. Loaded when the first is opened: its library is large. */
+/** One terminal screen (xterm), loaded on first use because the library is large. */
 import "@xterm/xterm/css/xterm.css";
 import "@/text/text.css";
 import { FitAddon } from "@xterm/addon-fit";
@@ -9,26 +9,26 @@ import { LinkFinder, openLink } from "./links";
 import { Pty, type PtyState } from "./pty";
 import { terminalTheme } from "./theme";
 
-/** What programs use to set titles, the clipboard and notices: nothing here obeys them (FM-52). */
+/** OSC sequences for titles, the clipboard and notifications are ignored. */
 const IGNORED = [0, 1, 2, 9, 52, 99, 777];
 
 interface Props {
   workerId: string;
   label: string;
   active: boolean;
-  onState: (state: PtyState, words: string) => void;
+  onState: (state: PtyState, text: string) => void;
 }
 
 export function Screen({ workerId, label, active, onState }: Props) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const [terminal, setTerminal] = useState<Terminal | null>(null);
-  const told = useRef(onState);
-  told.current = onState;
+  const latestOnState = useRef(onState);
+  latestOnState.current = onState;
   useEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (!element) return;
     const made = makeTerminal(element, label);
-    const pty = connected(made, workerId, (state, words) => told.current(state, words));
+    const pty = connected(made, workerId, (state, text) => latestOnState.current(state, text));
     const stop = keepFitting(made, element, pty);
     setTerminal(made);
     return () => {
@@ -41,7 +41,7 @@ export function Screen({ workerId, label, active, onState }: Props) {
   useEffect(() => {
     if (active) terminal?.focus();
   }, [active, terminal]);
-  return <div ref={place} className="h-full min-h-0 w-full overflow-hidden bg-surface-0 py-1 pl-2" />;
+  return <div ref={container} className="h-full min-h-0 w-full overflow-hidden bg-surface-0 py-1 pl-2" />;
 }
 
 function makeTerminal(element: HTMLElement, label: string): Terminal {
@@ -63,13 +63,13 @@ function makeTerminal(element: HTMLElement, label: string): Terminal {
   terminal.registerLinkProvider(new LinkFinder(terminal));
   terminal.attachCustomKeyEventHandler((event) => key(event, terminal));
   terminal.open(element);
-  terminal.textarea?.setAttribute("aria-label", `${label}. Shift+Escape leaves it.`);
-  // The page's own keys stay silent while the terminal has the focus.
+  terminal.textarea?.setAttribute("aria-label", `${label}. Press Shift+Escape to leave.`);
+  // The page's shortcuts are off while the terminal has the focus.
   element.addEventListener("keydown", (event) => event.stopPropagation());
   return terminal;
 }
 
-/** False: the key is not for the program in the terminal. */
+/** False: the key is not sent to the terminal. */
 function key(event: KeyboardEvent, terminal: Terminal): boolean {
   if (event.type !== "keydown") return true;
   if (event.key === "Escape" && event.shiftKey) {
@@ -83,14 +83,14 @@ function key(event: KeyboardEvent, terminal: Terminal): boolean {
     void copy(terminal.getSelection());
     return false;
   }
-  // The browser pastes by itself, into the terminal's own field.
+  // The browser handles paste.
   return !(letter === "v" && ((event.ctrlKey && event.shiftKey) || event.metaKey));
 }
 
 function connected(
   terminal: Terminal,
   workerId: string,
-  state: (state: PtyState, words: string) => void,
+  state: (state: PtyState, text: string) => void,
 ): Pty {
   const scheme = location.protocol === "https:" ? "wss" : "ws";
   const url = `${scheme}://${location.host}/api/v1/workers/${encodeURIComponent(workerId)}/pty`;
@@ -99,10 +99,10 @@ function connected(
     {
       write: (bytes, shown) => terminal.write(bytes, shown),
       clear: () => terminal.reset(),
-      state: (now, words) => {
+      onState: (now, text) => {
         terminal.options.disableStdin = now === "ended" || now === "refused";
         if (now === "ended") terminal.options.cursorBlink = false;
-        state(now, words);
+        state(now, text);
       },
     },
     {
@@ -124,7 +124,7 @@ function keepFitting(terminal: Terminal, element: HTMLElement, pty: Pty): () => 
   let due = 0;
   const now = () => {
     due = 0;
-    if (element.clientWidth < 40 || element.clientHeight < 20) return; // it is not seen
+    if (element.clientWidth < 40 || element.clientHeight < 20) return; // hidden
     fit.fit();
     pty.resize(terminal.cols, terminal.rows);
   };

@@ -1,8 +1,8 @@
-/** Links in a terminal: only http and https, only by a click with a modifier, and never with where one comes from (FM-52). */
+/** Terminal links: http(s) only, opened by a click with a modifier, without a referrer. */
 import type { ILink, ILinkProvider, Terminal } from "@xterm/xterm";
 
 const ADDRESS = /https?:\/\/[^\s"'<>`\\^{}|]+/g;
-/** Marks of a sentence that end it, not the address. */
+/** Punctuation after a URL. */
 const TRAILING = /[.,;:!?)\]]+$/;
 
 export interface Found {
@@ -17,7 +17,7 @@ export function linksIn(line: string): Found[] {
   }));
 }
 
-/** Opens what may be opened; says whether it did. */
+/** Opens an allowed URL; returns whether it did. */
 export function openLink(
   event: { ctrlKey: boolean; metaKey: boolean },
   address: string,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { endedWords, Pty, type PtyState } from "./pty";
+import { endText, Pty, type PtyState } from "./pty";
 
 class FakeSocket {
   binaryType = "";
@@ -53,7 +53,7 @@ beforeEach(() => {
         screen.cleared += 1;
         screen.text = "";
       },
-      state: (state, words) => screen.states.push([state, words]),
+      onState: (state, words) => screen.states.push([state, words]),
     },
     {
       open: (url) => {
@@ -135,7 +135,7 @@ describe("the connection to a terminal", () => {
     newest().say({ type: "exit", epoch: 1, code: 3, signal: "", why: "exit" });
     pty.type("b");
     expect(newest().sent).toHaveLength(2);
-    expect(screen.states.at(-1)).toEqual(["ended", "Ended with code 3."]);
+    expect(screen.states.at(-1)).toEqual(["ended", "Exited with code 3."]);
     newest().drop();
     expect(later).toHaveLength(0);
   });
@@ -184,9 +184,9 @@ describe("the connection to a terminal", () => {
   });
 
   it("has words for every end", () => {
-    expect(endedWords({ code: 0, signal: "", why: "exit" })).toBe("Ended.");
-    expect(endedWords({ code: null, signal: "SIGKILL", why: "exit" })).toBe("Ended by SIGKILL.");
-    expect(endedWords({ code: null, signal: "SIGHUP", why: "lost" })).toBe("Ended with the server.");
-    expect(endedWords({ code: null, signal: "", why: "stopped" })).toBe("Closed.");
+    expect(endText({ code: 0, signal: "", why: "exit" })).toBe("Ended.");
+    expect(endText({ code: null, signal: "SIGKILL", why: "exit" })).toBe("Killed by SIGKILL.");
+    expect(endText({ code: null, signal: "SIGHUP", why: "lost" })).toBe("Ended when the server stopped.");
+    expect(endText({ code: null, signal: "", why: "stopped" })).toBe("Closed.");
   });
 });

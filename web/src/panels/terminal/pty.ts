@@ -1,6 +1,6 @@
 /**
- * The connection to one terminal: bytes both ways, and where in them we are. A connection that is lost is made again
- * from the very byte it was lost at; what cannot be gone on with is begun anew on a clean screen.
+ * WebSocket connection to a terminal: bytes in both directions with an offset. A lost connection resumes at the exact
+ * byte; if that is not possible, it starts again on a cleared screen.
  */
 
 export interface Ended {
@@ -9,19 +9,19 @@ export interface Ended {
   why: string;
 }
 
-/** What a screen does. */
+/** The screen it writes to. */
 export interface Screen {
-  /** `shown` is to be called when the bytes are on the screen: only then is more asked for. */
+  /** `shown` must be called when the bytes are rendered, which acknowledges them. */
   write(bytes: Uint8Array, shown: () => void): void;
   clear(): void;
-  /** The state of the connection, or how the terminal ended. */
-  state(state: PtyState, words: string): void;
+  /** Connection state, or the end of the terminal. */
+  onState(state: PtyState, message: string): void;
 }
 
 export type PtyState = "connecting" | "open" | "lost" | "ended" | "refused";
 
-/** The parts of the browser that a test plays itself. */
-export interface PtyWorld {
+/** The browser APIs it uses, replaced in tests. */
+export interface PtyEnvironment {
   open(url: string): WebSocket;
   later(act: () => void, milliseconds: number): number;
   cancel(timer: number): void;
@@ -30,18 +30,18 @@ export interface PtyWorld {
 const OPEN = 1;
 const FIRST_RETRY = 500;
 const LONGEST_RETRY = 15_000;
-/** Bytes shown between two words about it: the server stops a flood until it hears of it. */
+/** Bytes between two acknowledgements: the server pauses output until it gets one. */
 const ACK_EVERY = 64 * 1024;
 
 export class Pty {
   readonly #url: string;
   readonly #screen: Screen;
-  readonly #world: PtyWorld;
+  readonly #environment: PtyEnvironment;
   #socket: WebSocket | null = null;
   #epoch = 0;
   #offset = 0;
   #known = false;
-  #unsaid = 0;
+  #unacknowledged = 0;
   #size: { cols: number; rows: number } | null = null;
   #early: Uint8Array<ArrayBuffer>[] = [];
   #wait = FIRST_RETRY;
@@ -51,115 +51,115 @@ export class Pty {
   #closed = false;
   #ended = false;
 
-  constructor(url: string, screen: Screen, world: PtyWorld) {
+  constructor(url: string, screen: Screen, world: PtyEnvironment) {
     this.#url = url;
     this.#screen = screen;
-    this.#world = world;
+    this.#environment = world;
   }
 
   connect(): void {
     this.#closed = false;
     this.#opened = false;
-    this.#screen.state("connecting", "");
-    const place = this.#known ? `?epoch=${this.#epoch}&offset=${this.#offset}` : "";
-    const socket = this.#world.open(this.#url + place);
+    this.#screen.onState("connecting", "");
+    const query = this.#known ? `?epoch=${this.#epoch}&offset=${this.#offset}` : "";
+    const socket = this.#environment.open(this.#url + query);
     socket.binaryType = "arraybuffer";
     this.#socket = socket;
     socket.onopen = () => {
       this.#opened = true;
       this.#failures = 0;
-      if (this.#size) this.#say({ type: "resize", ...this.#size });
+      if (this.#size) this.#send({ type: "resize", ...this.#size });
       for (const bytes of this.#early.splice(0)) socket.send(bytes);
     };
-    socket.onmessage = ({ data }) => this.#heard(data);
-    socket.onclose = (event) => this.#lost(socket, event);
+    socket.onmessage = ({ data }) => this.#onMessage(data);
+    socket.onclose = (event) => this.#onClose(socket, event);
   }
 
   type(text: string): void {
-    if (!this.#ended) this.#send(new TextEncoder().encode(text));
+    if (!this.#ended) this.#sendBytes(new TextEncoder().encode(text));
   }
 
-  /** Bytes that are no text, such as positions of a mouse. */
+  /** Binary input, such as mouse reports. */
   typeBytes(text: string): void {
-    if (!this.#ended) this.#send(Uint8Array.from(text, (letter) => letter.charCodeAt(0) & 255));
+    if (!this.#ended) this.#sendBytes(Uint8Array.from(text, (letter) => letter.charCodeAt(0) & 255));
   }
 
   resize(cols: number, rows: number): void {
     if (this.#size?.cols === cols && this.#size.rows === rows) return;
     this.#size = { cols, rows };
-    this.#say({ type: "resize", cols, rows });
+    this.#send({ type: "resize", cols, rows });
   }
 
-  /** Not any more; the terminal itself goes on. */
+  /** Disconnects; the terminal keeps running. */
   close(): void {
     this.#closed = true;
-    this.#world.cancel(this.#timer);
+    this.#environment.cancel(this.#timer);
     this.#socket?.close();
     this.#socket = null;
   }
 
-  #heard(data: unknown): void {
+  #onMessage(data: unknown): void {
     if (data instanceof ArrayBuffer) {
       this.#show(new Uint8Array(data));
       return;
     }
-    const said = readWords(data);
-    if (!said) return;
-    if (said.type === "hello" || said.type === "reset") {
-      if (said.type === "reset" || (this.#known && said.epoch !== this.#epoch)) this.#screen.clear();
-      this.#epoch = said.epoch ?? 0;
-      this.#offset = said.offset ?? 0;
+    const message = parseMessage(data);
+    if (!message) return;
+    if (message.type === "hello" || message.type === "reset") {
+      if (message.type === "reset" || (this.#known && message.epoch !== this.#epoch)) this.#screen.clear();
+      this.#epoch = message.epoch ?? 0;
+      this.#offset = message.offset ?? 0;
       this.#known = true;
-      this.#unsaid = 0;
+      this.#unacknowledged = 0;
       this.#ended = false;
       this.#wait = FIRST_RETRY;
-      this.#screen.state("open", "");
-    } else if (said.type === "exit") {
+      this.#screen.onState("open", "");
+    } else if (message.type === "exit") {
       this.#ended = true;
-      const { code = null, signal = "", why = "" } = said;
-      this.#screen.state("ended", endedWords({ code, signal, why }));
-    } else if (said.type === "error") {
-      this.#screen.state("open", said.message ?? "");
+      const { code = null, signal = "", why = "" } = message;
+      this.#screen.onState("ended", endText({ code, signal, why }));
+    } else if (message.type === "error") {
+      this.#screen.onState("open", message.message ?? "");
     }
   }
 
   #show(bytes: Uint8Array): void {
     this.#offset += bytes.length;
     const [epoch, offset] = [this.#epoch, this.#offset];
-    this.#unsaid += bytes.length;
-    const due = this.#unsaid >= ACK_EVERY;
-    if (due) this.#unsaid = 0;
+    this.#unacknowledged += bytes.length;
+    const due = this.#unacknowledged >= ACK_EVERY;
+    if (due) this.#unacknowledged = 0;
     this.#screen.write(bytes, () => {
-      if (due && epoch === this.#epoch) this.#say({ type: "ack", epoch, offset });
+      if (due && epoch === this.#epoch) this.#send({ type: "ack", epoch, offset });
     });
   }
 
-  #lost(socket: WebSocket, { code, reason }: { code: number; reason: string }): void {
+  #onClose(socket: WebSocket, { code, reason }: { code: number; reason: string }): void {
     if (this.#closed || socket !== this.#socket) return;
     this.#socket = null;
     if (this.#ended) return;
     if (!this.#opened) this.#failures += 1;
     if (reason === "revoked" || (!this.#opened && this.#failures >= 3 && !this.#known)) {
-      this.#screen.state("refused", "The server does not let this page use the terminal, or it is gone.");
+      this.#screen.onState("refused", "The terminal is closed, or access was denied.");
       return;
     }
-    this.#screen.state("lost", `The connection is lost (${code}). The terminal goes on; trying again.`);
-    this.#timer = this.#world.later(() => this.connect(), this.#wait);
+    this.#screen.onState("lost", `Connection lost (${code}). The terminal keeps running; reconnecting.`);
+    this.#timer = this.#environment.later(() => this.connect(), this.#wait);
     this.#wait = Math.min(LONGEST_RETRY, this.#wait * 2);
   }
 
-  #say(words: Record<string, unknown>): void {
-    if (this.#socket?.readyState === OPEN) this.#socket.send(JSON.stringify(words));
+  #send(message: Record<string, unknown>): void {
+    if (this.#socket?.readyState === OPEN) this.#socket.send(JSON.stringify(message));
   }
 
-  /** What is typed before the terminal is there is kept for it; what is typed while it is lost is not: nobody sees it. */
-  #send(bytes: Uint8Array<ArrayBuffer>): void {
+  /** Input before the first connection is queued; input while disconnected is dropped: its echo would not be seen. */
+  #sendBytes(bytes: Uint8Array<ArrayBuffer>): void {
     if (this.#socket?.readyState === OPEN) this.#socket.send(bytes);
     else if (!this.#known) this.#early.push(bytes);
   }
 }
 
-interface PtyWords {
+interface PtyMessage {
   type: string;
   epoch?: number;
   offset?: number;
@@ -169,18 +169,18 @@ interface PtyWords {
   message?: string;
 }
 
-function readWords(data: unknown): PtyWords | null {
+function parseMessage(data: unknown): PtyMessage | null {
   try {
-    const said = JSON.parse(String(data)) as PtyWords | null;
-    return typeof said?.type === "string" ? said : null;
+    const message = JSON.parse(String(data)) as PtyMessage | null;
+    return typeof message?.type === "string" ? message : null;
   } catch {
     return null;
   }
 }
 
-export function endedWords({ code, signal, why }: Ended): string {
-  if (why === "lost") return "Ended with the server.";
-  if (signal) return `Ended by ${signal}.`;
+export function endText({ code, signal, why }: Ended): string {
+  if (why === "lost") return "Ended when the server stopped.";
+  if (signal) return `Killed by ${signal}.`;
   if (why === "stopped" || why === "killed") return "Closed.";
-  return code ? `Ended with code ${code}.` : "Ended.";
+  return code ? `Exited with code ${code}.` : "Ended.";
 }

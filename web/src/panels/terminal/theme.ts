@@ -1,4 +1,4 @@
-/** The terminal in the page's own colours. Its library reads only plain ones, so a canvas turns ours into those. */
+/** Terminal theme in the page's colours, converted to hex by a canvas because xterm does not parse oklch. */
 import type { ITheme } from "@xterm/xterm";
 
 const NAMES = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
@@ -19,7 +19,7 @@ export function terminalTheme(): ITheme {
   };
 }
 
-/** A token's value as `#rrggbb`, or with its alpha. */
+/** A token's colour as `#rrggbb`, or with alpha. */
 function colour(token: string, alpha = false): string {
   const value = getComputedStyle(document.documentElement).getPropertyValue(token).trim();
   const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });

@@ -1,28 +1,28 @@
-/** Before a work tree is merged back: what would change in the project, and how the commits are joined. */
+/** Merge dialog of a worktree: preview and merge strategy. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, said } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { SessionView, WorktreeState } from "@/api/types";
-import { complain } from "@/state/actions";
+import { plural } from "@/format/values";
+import { showError } from "@/state/actions";
 import { Button } from "@/ui/Button";
-import { Shown } from "@/ui/Hidden";
-import { Segments } from "@/ui/Segments";
+import { SegmentedControl } from "@/ui/SegmentedControl";
 import { Sheet } from "@/ui/Sheet";
 import { toast } from "@/ui/toast";
-import { plural } from "@/words/format";
-import { statusOf, totalOf } from "../diff/fileWords";
+import { VisibleText } from "@/ui/VisibleText";
+import { statusLabel, totalOf } from "../diff/fileLabels";
 import { useChanges } from "../diff/useChanges";
 import { Counts, PathName } from "../PathName";
 
 type Strategy = "merge" | "squash" | "fast_forward";
 
 const STRATEGIES: { value: Strategy; label: string; about: string }[] = [
-  { value: "merge", label: "Merge", about: "All commits stay, joined by one that says so." },
-  { value: "squash", label: "Squash", about: "One new commit holds everything." },
+  { value: "merge", label: "Merge", about: "Keeps all commits and adds a merge commit." },
+  { value: "squash", label: "Squash", about: "Combines everything into one commit." },
   {
     value: "fast_forward",
     label: "Fast-forward",
-    about: "The branch moves on; only where nothing else happened.",
+    about: "Moves the branch forward; only if the target has no new commits.",
   },
 ];
 
@@ -42,14 +42,14 @@ export function MergeSheet({ session, state, open, onClose }: Props) {
     setBusy(true);
     try {
       const body = { strategy, message: message.trim() };
-      const done = await said(
+      const done = await unwrap(
         api.POST("/sessions/{id}/worktree/merge", { params: { path: { id: session.id } }, body }),
       );
       queries.setQueryData(["worktree", session.id], done.worktree);
       toast(`Merged into ${state.target || "the project"} as ${done.commit.slice(0, 10)}.`);
       onClose();
     } catch (error) {
-      complain(error);
+      showError(error);
     }
     setBusy(false);
   };
@@ -59,7 +59,7 @@ export function MergeSheet({ session, state, open, onClose }: Props) {
       open={open}
       onClose={onClose}
       title={`Merge back into ${state.target || "the project"}`}
-      about={`${plural(state.ahead, "commit")} of this work tree. Nothing moves unless all of it fits.`}
+      about={`${plural(state.ahead, "commit")} of this worktree. Nothing changes if there are conflicts.`}
       footer={
         <>
           <Button look="quiet" onClick={onClose}>
@@ -72,8 +72,8 @@ export function MergeSheet({ session, state, open, onClose }: Props) {
       }
     >
       <div className="space-y-3 p-4">
-        <Segments
-          label="How commits are joined"
+        <SegmentedControl
+          label="Merge strategy"
           value={strategy}
           choices={STRATEGIES.map(({ value, label }) => ({ value, label }))}
           onChange={setStrategy}
@@ -81,8 +81,8 @@ export function MergeSheet({ session, state, open, onClose }: Props) {
         <p className="m-0 text-ink-2">{STRATEGIES.find((each) => each.value === strategy)?.about}</p>
         {strategy !== "fast_forward" && (
           <textarea
-            aria-label="Message of the merge"
-            placeholder="Message; git's usual words if empty"
+            aria-label="Merge message"
+            placeholder="Merge message; default message if empty"
             rows={2}
             value={message}
             onChange={(event) => setMessage(event.target.value)}
@@ -101,20 +101,19 @@ function Warnings({ state, strategy }: { state: WorktreeState; strategy: Strateg
     <>
       {state.dirty.length > 0 && (
         <p className="m-0 text-needs">
-          ◆ {plural(state.dirty.length, "file is", "files are")} not committed and would stay behind. Commit
-          first to bring them along.
+          ◆ {plural(state.dirty.length, "file is", "files are")} not committed and will not be merged. Commit
+          first to include them.
         </p>
       )}
       {state.conflicts.length > 0 && (
         <p role="alert" className="m-0 text-failed">
-          ✗ {plural(state.conflicts.length, "file conflicts", "files conflict")}. Ask the agent to bring{" "}
-          {state.target || "the project"} in and settle them first.
+          ✗ {plural(state.conflicts.length, "file conflicts", "files conflict")}. Ask the agent to merge{" "}
+          {state.target || "the project"} and resolve them first.
         </p>
       )}
       {strategy === "fast_forward" && state.behind > 0 && (
         <p role="alert" className="m-0 text-failed">
-          ✗ {state.target || "The project"} went on by {plural(state.behind, "commit")}: choose Merge or
-          Squash.
+          ✗ {state.target || "The project"} has {plural(state.behind, "new commit")}: choose Merge or Squash.
         </p>
       )}
     </>
@@ -126,15 +125,15 @@ function Preview({ sessionId }: { sessionId: string }) {
   if (!data) return null;
   const { added, removed } = totalOf(data.files);
   return (
-    <section aria-label="What changes">
+    <section aria-label="Preview">
       <p className="m-0 flex gap-2 text-ink-2">
-        What changes: {plural(data.total, "file")} <Counts added={added} removed={removed} />
+        Preview: {plural(data.total, "file")} <Counts added={added} removed={removed} />
       </p>
       <ul className="m-0 max-h-64 list-none overflow-auto p-0">
         {data.files.slice(0, 200).map((file) => (
           <li key={file.path} className="flex h-7 items-center gap-2">
-            <span className={`w-3 font-mono text-small ${statusOf(file).colour}`}>
-              {statusOf(file).letter}
+            <span className={`w-3 font-mono text-small ${statusLabel(file).colour}`}>
+              {statusLabel(file).letter}
             </span>
             <PathName path={file.path} className="flex-1" />
             <Counts added={file.added ?? 0} removed={file.removed ?? 0} />
@@ -148,7 +147,7 @@ function Preview({ sessionId }: { sessionId: string }) {
 export function BranchName({ name }: { name: string }) {
   return (
     <bdi className="font-mono text-code">
-      <Shown text={name} />
+      <VisibleText text={name} />
     </bdi>
   );
 }

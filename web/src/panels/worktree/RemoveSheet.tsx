@@ -1,12 +1,12 @@
-/** Before a work tree goes: what would be lost, and what stays. */
+/** Dialog to remove a worktree: what is lost and what stays. */
 import { useState } from "react";
 import { api } from "@/api/client";
 import type { SessionView, WorktreeState } from "@/api/types";
-import { complain } from "@/state/actions";
+import { plural } from "@/format/values";
+import { showError } from "@/state/actions";
 import { Button } from "@/ui/Button";
 import { Sheet } from "@/ui/Sheet";
 import { toast } from "@/ui/toast";
-import { plural } from "@/words/format";
 import { BranchName } from "./MergeSheet";
 
 interface Props {
@@ -25,10 +25,10 @@ export function RemoveSheet({ session, state, open, onClose }: Props) {
     try {
       const params = { path: { id: session.id }, query: { force: dirty > 0 && lose } };
       await api.DELETE("/sessions/{id}/worktree", { params });
-      toast("Removed the work tree.");
+      toast("Worktree removed.");
       onClose();
     } catch (error) {
-      complain(error);
+      showError(error);
     }
     setBusy(false);
   };
@@ -36,7 +36,7 @@ export function RemoveSheet({ session, state, open, onClose }: Props) {
     <Sheet
       open={open}
       onClose={onClose}
-      title="Remove the work tree"
+      title="Remove worktree"
       footer={
         <>
           <Button look="quiet" onClick={onClose}>
@@ -50,21 +50,21 @@ export function RemoveSheet({ session, state, open, onClose }: Props) {
     >
       <div className="space-y-2 p-4">
         <p className="m-0">
-          Its directory is deleted. The session and its transcript stay.{" "}
+          Its directory is deleted. The session and its transcript are kept.{" "}
           {state.ahead > 0 && !state.merged ? (
             <>
               The branch <BranchName name={state.branch} /> keeps its {plural(state.ahead, "commit")}.
             </>
           ) : (
             <>
-              The branch <BranchName name={state.branch} /> goes too: all it holds is in the project.
+              The branch <BranchName name={state.branch} /> is deleted, too: it is fully merged.
             </>
           )}
         </p>
         {dirty > 0 && (
           <label className="flex items-center gap-2 text-failed">
             <input type="checkbox" checked={lose} onChange={(event) => setLose(event.target.checked)} />
-            Lose {plural(dirty, "file that is", "files that are")} not committed
+            Discard {plural(dirty, "uncommitted file")}
           </label>
         )}
       </div>

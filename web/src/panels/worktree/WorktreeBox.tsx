@@ -1,35 +1,35 @@
-/** A session's own work tree: its branch, how it stands to the project, and the ways its work gets home. */
+/** Worktree of a session: branch, status, commit, merge and remove. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, said, wordsOf } from "@/api/client";
+import { api, errorMessage, unwrap } from "@/api/client";
 import type { SessionView, WorktreeState } from "@/api/types";
-import { complain } from "@/state/actions";
-import { may, useApp } from "@/state/app";
+import { plural } from "@/format/values";
+import { showError } from "@/state/actions";
+import { hasScope, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
-import { Shown } from "@/ui/Hidden";
 import { Icon } from "@/ui/Icon";
-import { Tip } from "@/ui/Tip";
+import { Tooltip } from "@/ui/Tooltip";
 import { toast } from "@/ui/toast";
-import { plural } from "@/words/format";
+import { VisibleText } from "@/ui/VisibleText";
 import { MergeSheet } from "./MergeSheet";
 import { RemoveSheet } from "./RemoveSheet";
 
 export function WorktreeBox({ session }: { session: SessionView }) {
   const { data, error, refetch } = useWorktree(session.id);
   const [sheet, setSheet] = useState<"" | "commit" | "merge" | "remove">("");
-  const allowed = useApp((state) => may(state.me, "operate"));
+  const allowed = useApp((state) => hasScope(state.me, "operate"));
   return (
-    <section aria-label="Work tree" className="hairline-b shrink-0 px-3 py-2">
+    <section aria-label="Worktree" className="hairline-b shrink-0 px-3 py-2">
       <div className="flex min-h-7 items-center gap-2">
         <Icon name="branch" size={14} className="text-ink-3" />
         <bdi className="min-w-0 flex-1 truncate font-mono text-code" title={session.config.branch}>
-          <Shown text={session.config.branch || data?.branch || "work tree"} />
+          <VisibleText text={session.config.branch || data?.branch || "worktree"} />
         </bdi>
-        {data && <Standing state={data} />}
+        {data && <WorktreeStatus state={data} />}
       </div>
       {error && (
         <p className="m-0 text-ink-2">
-          {wordsOf(error)}{" "}
+          {errorMessage(error)}{" "}
           <button type="button" className="underline" onClick={() => void refetch()}>
             Try again
           </button>
@@ -74,31 +74,31 @@ export function WorktreeBox({ session }: { session: SessionView }) {
 function useWorktree(sessionId: string) {
   return useQuery({
     queryKey: ["worktree", sessionId],
-    queryFn: () => said(api.GET("/sessions/{id}/worktree", { params: { path: { id: sessionId } } })),
+    queryFn: () => unwrap(api.GET("/sessions/{id}/worktree", { params: { path: { id: sessionId } } })),
   });
 }
 
-function Standing({ state }: { state: WorktreeState }) {
+function WorktreeStatus({ state }: { state: WorktreeState }) {
   const target = state.target || "the project";
   return (
     <span className="tabular flex shrink-0 items-center gap-2 text-small text-ink-2">
       {state.dirty.length > 0 && (
-        <Tip words={`${plural(state.dirty.length, "file is", "files are")} not committed`}>
+        <Tooltip text={`${plural(state.dirty.length, "file is", "files are")} uncommitted`}>
           <span className="text-needs">{state.dirty.length} not committed</span>
-        </Tip>
+        </Tooltip>
       )}
-      <Tip words={`${plural(state.ahead, "commit")} that ${target} does not have`}>
+      <Tooltip text={`${plural(state.ahead, "commit")} ahead of ${target}`}>
         <span>
           <span aria-hidden="true">↑{state.ahead}</span>
           <span className="sr-only">{state.ahead} ahead</span>
         </span>
-      </Tip>
-      <Tip words={`${plural(state.behind, "commit")} of ${target} that are not here`}>
+      </Tooltip>
+      <Tooltip text={`${plural(state.behind, "commit")} behind ${target}`}>
         <span>
           <span aria-hidden="true">↓{state.behind}</span>
           <span className="sr-only">{state.behind} behind</span>
         </span>
-      </Tip>
+      </Tooltip>
       {state.merged && state.head !== state.base && <span className="text-done">✓ merged</span>}
     </span>
   );
@@ -115,14 +115,13 @@ function Conflicts({ state }: { state: WorktreeState }) {
         {state.conflicts.map((path) => (
           <li key={path} className="truncate">
             <bdi>
-              <Shown text={path} />
+              <VisibleText text={path} />
             </bdi>
           </li>
         ))}
       </ul>
       <p className="m-0 text-ink-2">
-        A merge would change nothing. Ask the agent to bring {state.target || "the project"} in and settle
-        them.
+        A merge is not possible. Ask the agent to merge {state.target || "the project"} and resolve them.
       </p>
     </details>
   );
@@ -143,7 +142,7 @@ function CommitForm({
   const commit = async () => {
     setBusy(true);
     try {
-      const done = await said(
+      const done = await unwrap(
         api.POST("/sessions/{id}/worktree/commit", {
           params: { path: { id: session.id } },
           body: { message: message.trim() },
@@ -154,7 +153,7 @@ function CommitForm({
       toast(`Committed as ${done.commit.slice(0, 10)}.`);
       onDone();
     } catch (error) {
-      complain(error);
+      showError(error);
     }
     setBusy(false);
   };
@@ -167,9 +166,9 @@ function CommitForm({
       }}
     >
       <textarea
-        // biome-ignore lint/a11y/noAutofocus: somebody has just asked to write it, and keys would do other things
+        // biome-ignore lint/a11y/noAutofocus: the user has just asked to write it, and shortcuts would act otherwise
         autoFocus
-        aria-label="Message of the commit"
+        aria-label="Commit message"
         rows={2}
         onFocus={(event) => event.target.select()}
         onKeyDown={(event) => {
@@ -184,7 +183,7 @@ function CommitForm({
       />
       <div className="flex items-center gap-2">
         <span className="flex-1 text-small text-ink-3">
-          Everything that changed: {plural(state.dirty.length, "file")}
+          All changes: {plural(state.dirty.length, "file")}
         </span>
         <Button look="quiet" onClick={onDone}>
           Cancel

@@ -1,23 +1,23 @@
-/** What happens to a file: its path, how many lines come and go, and the diff, unified or side by side as people like it. */
+/** File diff: path, counts and hunks, unified or side by side. */
 import { DiffView } from "@/diff/DiffView";
 import { countOf, type DiffHunk } from "@/diff/lines";
 import { useUi } from "@/state/ui";
-import { Shown } from "@/ui/Hidden";
 import { useNarrow } from "@/ui/media";
-import { Segments } from "@/ui/Segments";
-import { insideOf } from "./fields";
+import { SegmentedControl } from "@/ui/SegmentedControl";
+import { VisibleText } from "@/ui/VisibleText";
+import { withinDirectory } from "./fields";
 
 interface Props {
   hunks: readonly DiffHunk[];
   path: string;
-  /** Numbers are those of the file; not where only a piece of it is known. */
+  /** Line numbers are those of the file; false for a piece of it. */
   numbers: boolean;
-  /** A word about it: a new file, every occurrence. */
+  /** A note: a new file, every occurrence. */
   note?: string;
   most?: number;
-  /** Where the session works: paths are told as seen from there. */
+  /** The session's directory: paths are shown relative to it. */
   cwd?: string;
-  /** How many lines come and go, where no line above says so. */
+  /** Show the counts, if no line above does. */
   counted?: boolean;
 }
 
@@ -29,13 +29,13 @@ export function FileDiff({ hunks, path, numbers, note = "", most = 400, cwd = ""
     <div className="min-w-0">
       <div className="flex min-h-8 min-w-0 flex-wrap items-center gap-x-3 gap-y-1 pb-1">
         <span className="min-w-0 flex-1 font-mono text-code wrap-anywhere text-ink-2">
-          <Shown text={insideOf(path, cwd)} />
+          <VisibleText text={withinDirectory(path, cwd)} />
         </span>
         {note && <span className="text-small text-ink-3">{note}</span>}
         {counted && <Counts {...countOf(hunks)} />}
         {!narrow && (
-          <Segments
-            label="How to show the diff"
+          <SegmentedControl
+            label="Diff layout"
             value={split ? "split" : "unified"}
             choices={[
               { value: "unified", label: "Unified" },
@@ -46,7 +46,7 @@ export function FileDiff({ hunks, path, numbers, note = "", most = 400, cwd = ""
         )}
       </div>
       {hunks.length === 0 ? (
-        <p className="m-0 text-ink-3">Nothing changes.</p>
+        <p className="m-0 text-ink-3">No changes.</p>
       ) : (
         <div className="overflow-hidden rounded-box border border-line">
           <DiffView hunks={hunks} path={path} split={split && !narrow} maxLines={most} numbers={numbers} />

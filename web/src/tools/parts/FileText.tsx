@@ -1,16 +1,16 @@
-/** Lines of a file with the numbers a tool gave them, coloured as code. Numbers are not part of what is copied. */
+/** Numbered lines of a file with syntax highlighting. Numbers are not copied. */
 import { type CSSProperties, useMemo, useState } from "react";
 import { chunksOf, keyed } from "@/diff/keyed";
+import { hasInvisible } from "@/format/invisible";
+import { baseName, plural } from "@/format/values";
 import { type Token, useTokens } from "@/text/highlight";
-import { Shown } from "@/ui/Hidden";
-import { baseName, plural } from "@/words/format";
-import { hasHidden } from "@/words/hidden";
+import { VisibleText } from "@/ui/VisibleText";
 
 export interface NumberedLine {
-  /** None: the tool's own words between the lines. */
+  /** Null: text of the tool between the lines. */
   number: number | null;
   text: string;
-  /** Stands out among the lines around it. */
+  /** A match among its context lines. */
   hit?: boolean;
 }
 
@@ -40,8 +40,8 @@ export function FileText({ lines, path, most }: Props) {
     >
       {keyed(chunksOf(rows, CHUNK)).map(({ key, item: chunk }) => (
         <div key={key} style={rows.length > CHUNK ? unseen(chunk.length) : undefined}>
-          {chunk.map(({ key: place, item }) => (
-            <Line key={place} line={item} tokens={tokens?.[Number(place)]} />
+          {chunk.map(({ key: position, item }) => (
+            <Line key={position} line={item} tokens={tokens?.[Number(position)]} />
           ))}
         </div>
       ))}
@@ -82,14 +82,14 @@ function Words({ text, tokens }: { text: string; tokens: readonly Token[] | unde
   if (text.length > LONGEST && !all)
     return (
       <>
-        <Shown text={text.slice(0, LONGEST)} />
+        <VisibleText text={text.slice(0, LONGEST)} />
         <button type="button" className="text-accent select-none" onClick={() => setAll(true)}>
           … {plural(text.length - LONGEST, "more character")}
         </button>
       </>
     );
-  if (!tokens || hasHidden(text) || tokens.map((token) => token.text).join("") !== text)
-    return <Shown text={text} />;
+  if (!tokens || hasInvisible(text) || tokens.map((token) => token.text).join("") !== text)
+    return <VisibleText text={text} />;
   return keyed(tokens).map(({ key, item }) => (
     <span key={key} style={item.color ? { color: item.color } : undefined}>
       {item.text}

@@ -1,9 +1,9 @@
-/** The input of a tool nobody knows: its fields one under the other, long texts as they are, the rest as JSON. */
-import { Shown } from "@/ui/Hidden";
+/** The input of an unknown tool: one field per row, long texts as they are, the rest as JSON. */
+import { VisibleText } from "@/ui/VisibleText";
 import { fieldsOf, jsonOf } from "./fields";
 import { LongText } from "./LongText";
 
-/** What fits into a line is one. */
+/** One-line JSON for short values. */
 function shortJson(value: unknown): string {
   const long = jsonOf(value);
   const short = long.length < 200 ? JSON.stringify(value) : "";
@@ -18,7 +18,7 @@ export function Input({ input, most }: { input: unknown; most: number }) {
       {fields.map(([name, value]) => (
         <div key={name} className="col-span-2 grid min-w-0 grid-cols-subgrid max-md:grid-cols-1">
           <dt className="max-w-40 font-mono text-code wrap-anywhere text-ink-3">
-            <Shown text={name} />
+            <VisibleText text={name} />
           </dt>
           <dd className="m-0 min-w-0">
             <LongText text={typeof value === "string" ? value : shortJson(value)} most={most} />

@@ -1,12 +1,12 @@
-/** An address that came from a stranger: a link only if it leads to the web, and always shown as it is. */
+/** An untrusted URL: a link only if it is http(s) or mailto, and always shown in full. */
 import type { ReactNode } from "react";
 import { safeHref } from "@/text/links";
-import { Shown } from "@/ui/Hidden";
+import { VisibleText } from "@/ui/VisibleText";
 
 export function Link({ address, children }: { address: string; children?: ReactNode }) {
-  const words = children ?? <Shown text={address} />;
+  const content = children ?? <VisibleText text={address} />;
   const href = safeHref(address);
-  if (!href) return <span className="wrap-anywhere">{words}</span>;
+  if (!href) return <span className="wrap-anywhere">{content}</span>;
   return (
     <a
       href={href}
@@ -14,7 +14,7 @@ export function Link({ address, children }: { address: string; children?: ReactN
       rel="noreferrer noopener"
       className="wrap-anywhere text-accent underline-offset-2 hover:underline"
     >
-      {words}
+      {content}
     </a>
   );
 }

@@ -1,8 +1,8 @@
-/** Says how much of a call is on the server only, and loads it. */
-import { count } from "@/words/format";
-import type { Whole } from "./whole";
+/** Says how much of a call was cut, and loads it. */
+import { count } from "@/format/values";
+import type { FullCall } from "./fullCall";
 
-export function LoadAll({ whole }: { whole: Whole }) {
+export function LoadAll({ whole }: { whole: FullCall }) {
   if (whole.missing === 0) return null;
   if (whole.state === "whole")
     return (

@@ -1,31 +1,31 @@
-/** Text of any length: of a long one the beginning and the end, and all of it when asked for. */
+/** Long text: beginning and end, expandable. */
 import { type ReactNode, useMemo, useState } from "react";
 import { chunksOf, keyed } from "@/diff/keyed";
-import { Shown } from "@/ui/Hidden";
-import { plural } from "@/words/format";
+import { plural } from "@/format/values";
+import { VisibleText } from "@/ui/VisibleText";
 
-/** Lines that are put on the page as one, so that what is out of sight costs nothing. */
+/** Lines per chunk; off-screen chunks are not rendered by the browser. */
 const CHUNK = 200;
 const HEIGHT = 19;
-/** Characters of a line that are shown at first; nobody reads further in one line. */
+/** Characters of a line that are shown at first. */
 const LONGEST = 4_000;
 
 export const PRE = "m-0 min-w-0 whitespace-pre-wrap wrap-anywhere font-mono text-code [tab-size:4]";
 
 interface Props {
   text: string;
-  /** Lines shown before one has to ask. */
+  /** Lines shown at first. */
   most: number;
-  /** Part of them that is the end of the text. */
+  /** How many of them are from the end. */
   tail?: number;
-  /** How a piece of it is drawn; as plain text with nothing hidden unless given. */
+  /** Renders a piece; by default plain text with invisible characters shown. */
   draw?: (text: string) => ReactNode;
 }
 
 export function LongText({ text, most, tail = 0, draw = drawPlain }: Props) {
   const [all, setAll] = useState(false);
   const lines = useMemo(() => text.split("\n"), [text]);
-  // One or two lines more are shown rather than a button that takes as much room.
+  // Show one or two more lines instead of a button of the same height.
   const folded = !all && (lines.length > most + 2 || lines.some((line) => line.length > LONGEST));
   if (!folded) return <Lines lines={lines} draw={draw} />;
   const hidden = Math.max(0, lines.length - most);
@@ -64,5 +64,5 @@ function unseen(lines: number) {
 }
 
 function drawPlain(text: string): ReactNode {
-  return <Shown text={text} />;
+  return <VisibleText text={text} />;
 }

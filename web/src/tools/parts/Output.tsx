@@ -1,26 +1,26 @@
-/** What a tool printed: with its colours if it is a terminal's, in part if it is long. */
+/** Output of a tool: with terminal colours if wanted, truncated if long. */
 import { Ansi } from "@/text/Ansi";
-import { plain } from "@/text/terminal";
+import { plainText } from "@/text/terminal";
 import { LongText } from "./LongText";
-import { Ground, Section } from "./Section";
+import { CodeGround, Section } from "./Section";
 
 interface Props {
   text: string;
   label?: string;
   ansi?: boolean;
-  /** With all the room there is. */
+  /** Uses all available space. */
   full?: boolean;
 }
 
 export function Output({ text, label = "", ansi = false, full = false }: Props) {
-  const words = text.replace(/\n+$/, "");
-  if (!words) return <p className="m-0 text-ink-3">No output.</p>;
+  const trimmed = text.replace(/\n+$/, "");
+  if (!trimmed) return <p className="m-0 text-ink-3">No output.</p>;
   const draw = ansi ? { draw: drawAnsi } : {};
   return (
     <Section label={label}>
-      <Ground copied={ansi ? plain(words) : words}>
-        <LongText text={words} most={full ? 2_000 : 40} tail={full ? 200 : 16} {...draw} />
-      </Ground>
+      <CodeGround copied={ansi ? plainText(trimmed) : trimmed}>
+        <LongText text={trimmed} most={full ? 2_000 : 40} tail={full ? 200 : 16} {...draw} />
+      </CodeGround>
     </Section>
   );
 }

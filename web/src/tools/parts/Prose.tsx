@@ -1,7 +1,7 @@
-/** Words a model or a page wrote for people: Markdown, of which a long one begins folded. */
+/** Markdown of a model or a web page, collapsed if long. */
 import { useState } from "react";
+import { plural } from "@/format/values";
 import { Markdown } from "@/text/Markdown";
-import { plural } from "@/words/format";
 import { lineCount } from "./fields";
 
 export function Prose({ text, most = 60 }: { text: string; most?: number }) {
@@ -25,11 +25,11 @@ export function Prose({ text, most = 60 }: { text: string; most?: number }) {
 }
 
 function beginning(text: string, lines: number): string {
-  let place = -1;
+  let offset = -1;
   for (let line = 0; line < lines; line += 1) {
-    const next = text.indexOf("\n", place + 1);
+    const next = text.indexOf("\n", offset + 1);
     if (next < 0) break;
-    place = next;
+    offset = next;
   }
-  return text.slice(0, Math.min(place < 0 ? text.length : place, lines * 200));
+  return text.slice(0, Math.min(offset < 0 ? text.length : offset, lines * 200));
 }

@@ -1,10 +1,10 @@
-/** Parts of what a call shows, one under the other; what can be copied has a button for it. */
+/** Building blocks of a call's body, with copy buttons. */
 import type { ReactNode } from "react";
 import { IconButton } from "@/ui/Button";
 import { copy } from "@/ui/copy";
 import { Icon } from "@/ui/Icon";
 
-/** A part with a word above it. */
+/** A labelled section. */
 export function Section({ label, children }: { label: ReactNode; children: ReactNode }) {
   return (
     <div className="min-w-0">
@@ -14,8 +14,8 @@ export function Section({ label, children }: { label: ReactNode; children: React
   );
 }
 
-/** Machine text on a ground of its own. */
-export function Ground({ copied, children }: { copied?: string; children: ReactNode }) {
+/** Code on its own background. */
+export function CodeGround({ copied, children }: { copied?: string; children: ReactNode }) {
   return (
     <div className="group/ground relative min-w-0 rounded-box bg-surface-1 px-3 py-2">
       {children}
@@ -24,8 +24,8 @@ export function Ground({ copied, children }: { copied?: string; children: ReactN
   );
 }
 
-/** Words for people that can be copied as they were written. */
-export function Sheet({ copied, children }: { copied: string; children: ReactNode }) {
+/** Prose with a copy button. */
+export function CopyableText({ copied, children }: { copied: string; children: ReactNode }) {
   return (
     <div className="group/ground relative min-w-0">
       {children}
@@ -34,7 +34,7 @@ export function Sheet({ copied, children }: { copied: string; children: ReactNod
   );
 }
 
-/** For a mouse and keys; a finger has the button of the whole row, and needs the room. */
+/** For mouse and keyboard; touch uses the row's copy action. */
 function CopyButton({ text }: { text: string }) {
   return (
     <IconButton
@@ -47,7 +47,7 @@ function CopyButton({ text }: { text: string }) {
   );
 }
 
-/** What the body of a call is made of, one under the other. */
+/** A vertical stack of sections. */
 export function Stack({ children }: { children: ReactNode }) {
   return <div className="flex min-w-0 flex-col gap-2">{children}</div>;
 }

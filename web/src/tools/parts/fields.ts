@@ -1,4 +1,4 @@
-/** Reads what tools are given and give. Everything in there is a stranger's: a field may be missing or of any type. */
+/** Reads untrusted inputs and results of tools: a field may be missing or of any type. */
 import type { ToolRow } from "@/state/rows";
 
 export type Fields = Record<string, unknown>;
@@ -7,7 +7,7 @@ export function fieldsOf(value: unknown): Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 }
 
-/** A text, a number or a truth as text; of the names the first that has one. */
+/** The first of the named fields that is a string, number or boolean, as text. */
 export function textOf(value: unknown, ...names: string[]): string {
   const fields = fieldsOf(value);
   for (const name of names) {
@@ -40,9 +40,9 @@ export function pathOf(row: Pick<ToolRow, "input" | "display">): string {
   );
 }
 
-/** A path as it is called where the session works; the end of a long one tells it from others. */
-export function placeOf(path: string, cwd = ""): string {
-  const inside = insideOf(path, cwd);
+/** A path relative to the session's directory; long ones keep their end. */
+export function relativePath(path: string, cwd = ""): string {
+  const inside = withinDirectory(path, cwd);
   if (inside.length <= LONGEST_PLACE) return inside;
   let start = inside.lastIndexOf("/");
   for (let at = start; at > 0 && inside.length - at < LONGEST_PLACE; at = inside.lastIndexOf("/", at - 1))
@@ -52,12 +52,12 @@ export function placeOf(path: string, cwd = ""): string {
 
 const LONGEST_PLACE = 60;
 
-export function insideOf(path: string, cwd: string): string {
+export function withinDirectory(path: string, cwd: string): string {
   const base = cwd.replace(/\/+$/, "");
   return base && path.startsWith(`${base}/`) ? path.slice(base.length + 1) : path;
 }
 
-/** The first line of a text in at most so many characters. */
+/** The first line of a text, truncated. */
 export function firstLine(text: string, most = 80): string {
   const line =
     text
@@ -72,7 +72,7 @@ export function firstLine(text: string, most = 80): string {
 export function lineCount(text: string): number {
   if (!text) return 0;
   let lines = text.endsWith("\n") ? 0 : 1;
-  for (let place = text.indexOf("\n"); place >= 0; place = text.indexOf("\n", place + 1)) lines += 1;
+  for (let offset = text.indexOf("\n"); offset >= 0; offset = text.indexOf("\n", offset + 1)) lines += 1;
   return lines;
 }
 
@@ -80,11 +80,11 @@ export function jsonOf(value: unknown): string {
   try {
     return JSON.stringify(value, null, 2) ?? "";
   } catch {
-    return "This is nested too deeply to be shown.";
+    return "Nested too deeply to display.";
   }
 }
 
-/** What went wrong, without the tags it is told to the model in. */
+/** The error message without the tags meant for the model. */
 export function problemOf(row: ToolRow): string {
   return row.output.replace(/^\s*<tool_use_error>([\s\S]*)<\/tool_use_error>\s*$/, "$1").trim();
 }

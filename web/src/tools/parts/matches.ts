@@ -1,10 +1,10 @@
-/** The lines a search printed, by the file they are in (`path:12:text`, `path-11-text` for lines around). */
+/** Parses search output by file (`path:12:text`, `path-11-text` for context lines). */
 import type { NumberedLine } from "./FileText";
 
 export interface FileMatches {
   path: string;
   lines: NumberedLine[];
-  /** How many lines matched. */
+  /** Number of matching lines. */
   hits: number;
 }
 
@@ -12,8 +12,8 @@ const NUMBERED = /^(.+?)([:-])(\d{1,9})\2(.*)$/s;
 const MOST_LINE = 10_000;
 
 /**
- * A line around a match could be read in several ways if paths hold numbers between dashes. Matches are certain, so
- * the path of the last one is tried first.
+ * A context line is ambiguous if paths contain numbers between dashes. Matching lines are not, so
+ * the path of the last match is tried first.
  */
 export function matchesOf(text: string): { files: FileMatches[]; rest: string[] } {
   const files = new Map<string, FileMatches>();
@@ -28,18 +28,18 @@ export function matchesOf(text: string): { files: FileMatches[]; rest: string[] 
       rest.push(line);
       continue;
     }
-    const [, path = "", mark, number, words = ""] = found;
+    const [, path = "", mark, number, content = ""] = found;
     last = path;
     const file = files.get(path) ?? { path, lines: [], hits: 0 };
     const hit = mark === ":";
-    file.lines.push({ number: Number(number), text: words.replace(/\r$/, ""), hit });
+    file.lines.push({ number: Number(number), text: content.replace(/\r$/, ""), hit });
     if (hit) file.hits += 1;
     files.set(path, file);
   }
   return { files: [...files.values()].map(unmarked), rest };
 }
 
-/** Where every line matched, none stands out. */
+/** If every line matched, none is marked. */
 function unmarked(file: FileMatches): FileMatches {
   if (file.hits < file.lines.length) return file;
   return { ...file, lines: file.lines.map(({ number, text }) => ({ number, text })) };

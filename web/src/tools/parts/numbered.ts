@@ -1,4 +1,4 @@
-/** The lines of a file as Read printed them for the model, with their numbers (`12\ttext`, `    12→text`). */
+/** Parses the numbered lines of Read's output (`12\ttext`, `    12→text`). */
 import type { ToolRow } from "@/state/rows";
 import type { NumberedLine } from "./FileText";
 import { fieldsOf, numberOf, textOf } from "./fields";
@@ -8,7 +8,7 @@ const REMINDER = /\n*<system-reminder>[\s\S]*<\/system-reminder>\s*$/;
 
 export interface Printed {
   lines: NumberedLine[];
-  /** What the model was told besides. */
+  /** Notes for the model. */
   note: string;
 }
 
@@ -18,8 +18,8 @@ export function printedLines(row: ToolRow): Printed {
   const note = reminder ? reminder[0].replace(/<\/?system-reminder>/g, "").trim() : "";
   const lines = body.split("\n").map(read);
   if (lines.some((line) => line.number !== null)) return { lines: withoutLast(lines), note };
-  const told = toldLines(row.display);
-  return { lines: told ?? withoutLast(lines), note };
+  const reported = reportedLines(row.display);
+  return { lines: reported ?? withoutLast(lines), note };
 }
 
 function read(text: string): NumberedLine {
@@ -34,7 +34,7 @@ function withoutLast(lines: NumberedLine[]): NumberedLine[] {
   return last && last.number === null && last.text === "" ? lines.slice(0, -1) : lines;
 }
 
-function toldLines(display: unknown): NumberedLine[] | null {
+function reportedLines(display: unknown): NumberedLine[] | null {
   const file = fieldsOf(fieldsOf(display).file);
   const content = textOf(file, "content");
   if (!content) return null;

@@ -1,22 +1,26 @@
-/** Where words stand in a session: in the rows that are here, and, as the server knows, in those before them. */
-import { api, said } from "@/api/client";
+/** Matches in a session: in the loaded rows, and, by the server's search, in earlier ones. */
+import { api, unwrap } from "@/api/client";
 import type { Row } from "@/state/rows";
 import type { Transcript } from "@/state/transcript";
 
 export interface Hit {
   id: string;
   seq: number;
-  /** In what is folded to a line. */
+  /** In collapsed content. */
   folded: boolean;
 }
 
-/** Milliseconds of looking in one go. */
+/** Milliseconds of searching per slice. */
 const SLICE = 8;
 const MOST = 200;
 
-/** Rows that hold the words, the oldest first. Gives way to the page while it looks. */
-export async function hitsHere(transcript: Transcript, words: string, goesOn: () => boolean): Promise<Hit[]> {
-  const wanted = words.toLowerCase();
+/** Loaded rows that contain the text, the oldest first. Yields to the page between slices. */
+export async function hitsHere(
+  transcript: Transcript,
+  needle: string,
+  goesOn: () => boolean,
+): Promise<Hit[]> {
+  const wanted = needle.toLowerCase();
   const hits: Hit[] = [];
   let until = performance.now() + SLICE;
   for (const row of transcript.fold.rows.values()) {
@@ -30,15 +34,15 @@ export async function hitsHere(transcript: Transcript, words: string, goesOn: ()
   return hits;
 }
 
-/** What the server finds before the first entry that is here. */
-export async function hitsBefore(transcript: Transcript, words: string): Promise<Hit[]> {
+/** Matches before the first loaded entry, from the server. */
+export async function hitsBefore(transcript: Transcript, needle: string): Promise<Hit[]> {
   if (!transcript.hasOlder) return [];
   const first = transcript.entries[0]?.seq ?? 0;
   const hits = new Map<string, Hit>();
   let cursor: string | undefined;
   do {
-    const query = { q: words, session_id: transcript.id, limit: 50, ...(cursor ? { cursor } : {}) };
-    const found = await said(api.GET("/search", { params: { query } }));
+    const query = { q: needle, session_id: transcript.id, limit: 50, ...(cursor ? { cursor } : {}) };
+    const found = await unwrap(api.GET("/search", { params: { query } }));
     for (const hit of found.hits)
       if (hit.kind !== "title" && hit.seq < first)
         hits.set(hit.ref, { id: hit.ref, seq: hit.seq, folded: hit.kind !== "text" });
@@ -67,7 +71,7 @@ function isFolded(row: Row, wanted: string): boolean {
   return row.kind === "thinking" || row.kind === "artifact" || row.kind === "unknown";
 }
 
-/** Short inputs are in the title of the line. */
+/** Short inputs are part of the line's title. */
 function onTheLine(input: Record<string, unknown>, wanted: string): boolean {
   return Object.values(input).some(
     (value) => typeof value === "string" && value.length < 80 && value.toLowerCase().includes(wanted),

@@ -1,8 +1,8 @@
-/** Something a workflow left: a research note, a plan, a review. Its text is one click away. */
+/** An artifact of a workflow: a research note, a plan or a review. */
 import type { ArtifactRow as Row } from "@/state/rows";
 import { Markdown } from "@/text/Markdown";
 import { Icon } from "@/ui/Icon";
-import { useFold } from "../place";
+import { useFold } from "../useFold";
 
 const KINDS: Record<Row["of"], string> = { research: "Research note", plan: "Plan", review: "Review" };
 

@@ -1,29 +1,29 @@
-/** Markdown that may have come without its middle: two texts with a divider between them that loads the rest. */
+/** Markdown that may be cut: beginning and end, with a divider that loads the rest. */
 import { useEffect, useRef, useState } from "react";
-import { fromTheMiddle } from "@/text/fences";
+import { plural } from "@/format/values";
+import { openFence } from "@/text/fences";
 import { Markdown } from "@/text/Markdown";
-import { plural } from "@/words/format";
-import type { Ends } from "./whole";
+import type { CutText } from "./fullText";
 
-export function LongProse({ ends, streaming }: { ends: Ends; streaming: boolean }) {
-  const { head, rest } = ends;
+export function LongProse({ text, streaming }: { text: CutText; streaming: boolean }) {
+  const { head, rest } = text;
   return (
     <>
       <Markdown text={head} streaming={streaming} />
       {rest && (
         <>
           <Divider omitted={rest.omitted} load={rest.load} />
-          <Markdown text={fromTheMiddle(rest.tail)} streaming={false} />
+          <Markdown text={openFence(rest.tail)} streaming={false} />
         </>
       )}
     </>
   );
 }
 
-/** Loads by itself when it comes into view; pressed, it tries again after a failure. */
+/** Loads when it comes into view; a click retries after a failure. */
 function Divider({ omitted, load }: { omitted: number; load: () => Promise<void> }) {
   const [loading, setLoading] = useState(false);
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const now = useRef(load);
   now.current = load;
   const begin = () => {
@@ -32,7 +32,7 @@ function Divider({ omitted, load }: { omitted: number; load: () => Promise<void>
   };
   const first = useRef(begin);
   useEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (!element) return;
     const observer = new IntersectionObserver((seen) => {
       if (!seen.some((each) => each.isIntersecting)) return;
@@ -43,7 +43,7 @@ function Divider({ omitted, load }: { omitted: number; load: () => Promise<void>
     return () => observer.disconnect();
   }, []);
   return (
-    <div ref={place} className="my-2 flex items-center gap-3 text-small">
+    <div ref={container} className="my-2 flex items-center gap-3 text-small">
       <span aria-hidden="true" className="h-px min-w-4 flex-1 bg-line" />
       <button
         type="button"

@@ -1,10 +1,10 @@
-/** A place where something changed: a line across, with words on it. */
+/** A divider that marks a change, such as of the model or the mode. */
 import { Link } from "@tanstack/react-router";
 import { permissionLabel } from "@/composer/modes";
+import { clock } from "@/format/values";
 import { useApp } from "@/state/app";
 import type { MarkRow as Row } from "@/state/rows";
-import { clock } from "@/words/format";
-import { markWords } from "../words";
+import { markText } from "../labels";
 
 export function MarkRow({ row }: { row: Row }) {
   const config = useApp((state) => state.config);
@@ -13,12 +13,12 @@ export function MarkRow({ row }: { row: Row }) {
     <div className="my-1 flex min-h-8 items-center gap-3 text-small text-ink-3" title={clock(row.at)}>
       <span aria-hidden="true" className="h-px min-w-4 flex-1 bg-line" />
       <span className="min-w-0 break-words">
-        {markWords(shown)}
+        {markText(shown)}
         {row.of === "forked" && (
           <>
             {" "}
             <Link to="/session/$id" params={{ id: row.text }} search={{}} className="text-accent underline">
-              To that session
+              Open parent session
             </Link>
           </>
         )}

@@ -1,4 +1,4 @@
-/** Something a person should know that is no part of the talk. */
+/** A notice that is not part of the conversation. */
 import type { NoticeRow as Row } from "@/state/rows";
 
 const LOOKS: Record<Row["level"], string> = {

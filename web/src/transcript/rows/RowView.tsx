@@ -1,4 +1,4 @@
-/** One row by its kind. */
+/** Renders a row by its kind. */
 import { memo } from "react";
 import type { Row } from "@/state/rows";
 import type { Transcript } from "@/state/transcript";
@@ -24,7 +24,7 @@ export const RowView = memo(function RowView({ transcript, row }: { transcript: 
       return <ThinkingRow row={row} sessionId={sessionId} />;
     case "tool":
       if (isAgent(transcript, row))
-        return <AgentGroup transcript={transcript} row={row} sessionId={sessionId} />;
+        return <AgentGroup transcript={transcript} row={row} sessionId={sessionId} renderRow={renderRow} />;
       return <ToolLine transcript={transcript} row={row} sessionId={sessionId} />;
     case "notice":
       return <NoticeRow row={row} />;
@@ -38,3 +38,7 @@ export const RowView = memo(function RowView({ transcript, row }: { transcript: 
       return <UnknownRow row={row} />;
   }
 });
+
+function renderRow(transcript: Transcript, row: Row) {
+  return <RowView transcript={transcript} row={row} />;
+}

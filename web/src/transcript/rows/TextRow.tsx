@@ -1,17 +1,17 @@
-/** What the model says. */
+/** Text of the model. */
 import { useRef } from "react";
 import type { TextRow as Row } from "@/state/rows";
+import { useFullText } from "./fullText";
 import { LongProse } from "./LongProse";
-import { useWhole } from "./whole";
 
 export function TextRow({ row, sessionId }: { row: Row; sessionId: string }) {
-  const said = useRef("");
-  if (row.streaming) said.current = row.text;
-  const ends = useWhole(row, said.current, sessionId);
+  const streamed = useRef("");
+  if (row.streaming) streamed.current = row.text;
+  const ends = useFullText(row, streamed.current, sessionId);
   return (
     <div className="py-1">
-      <LongProse ends={ends} streaming={row.streaming} />
-      {row.partial && <p className="m-0 text-small text-ink-3">Interrupted here.</p>}
+      <LongProse text={ends} streaming={row.streaming} />
+      {row.partial && <p className="m-0 text-small text-ink-3">Interrupted</p>}
     </div>
   );
 }

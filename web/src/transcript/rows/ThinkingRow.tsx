@@ -1,13 +1,13 @@
-/** What the model thinks before it speaks: one line, open while it is being thought if somebody opened it (S003-33). */
+/** Thinking of the model: one line that can be expanded. */
 import type { ThinkingRow as Row } from "@/state/rows";
 import { Icon } from "@/ui/Icon";
-import { useFold } from "../place";
+import { useFold } from "../useFold";
+import { useFullText } from "./fullText";
 import { LongProse } from "./LongProse";
-import { useWhole } from "./whole";
 
 export function ThinkingRow({ row, sessionId }: { row: Row; sessionId: string }) {
   const [open, change] = useFold(row.id, false);
-  const ends = useWhole(row, "", sessionId);
+  const ends = useFullText(row, "", sessionId);
   if (row.redacted || !row.text)
     return (
       <p className="m-0 flex h-8 items-center pl-2 text-ink-3">
@@ -28,14 +28,14 @@ export function ThinkingRow({ row, sessionId }: { row: Row; sessionId: string })
       </button>
       {open && (
         <div className="border-l-2 border-line pl-[28px] text-ink-2">
-          <LongProse ends={ends} streaming={row.streaming} />
+          <LongProse text={ends} streaming={row.streaming} />
         </div>
       )}
     </div>
   );
 }
 
-/** While it is thought, the line under way; afterwards how it began. */
+/** The current line while streaming, afterwards the first line. */
 function firstLine(row: Row): string {
   const lines = row.text.trim().split("\n");
   return (row.streaming ? lines.at(-1) : lines[0])?.replace(/[*#`]/g, "").slice(0, 200) ?? "";

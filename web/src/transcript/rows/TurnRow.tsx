@@ -1,16 +1,16 @@
-/** How a turn ended and what it took (S000-81, S003-32). */
+/** End of a turn: outcome, duration, usage and cost. */
+import { clock } from "@/format/values";
 import type { TurnRow as Row } from "@/state/rows";
-import { clock } from "@/words/format";
-import { endingOf, exactCost, turnNumbers } from "../words";
+import { endingLabel, exactCost, turnNumbers } from "../labels";
 
 export function TurnRow({ row }: { row: Row }) {
-  const { words, calm } = endingOf(row);
+  const { label, calm } = endingLabel(row);
   const failed = !calm;
   return (
     <div className="mt-1 mb-3">
       <div className="flex min-h-8 flex-wrap items-center gap-x-2 text-small text-ink-3">
         <span className={failed ? "text-failed" : row.ending === "completed" ? "text-done" : "text-ink-2"}>
-          <span aria-hidden="true">{failed ? "✗" : row.ending === "completed" ? "✓" : "◌"}</span> {words}
+          <span aria-hidden="true">{failed ? "✗" : row.ending === "completed" ? "✓" : "◌"}</span> {label}
         </span>
         {turnNumbers(row).map((each) => (
           <span

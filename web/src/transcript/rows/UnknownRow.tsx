@@ -1,7 +1,7 @@
-/** Something this page does not know: its name and what is in it (S000-13, S003-32). */
+/** An entry of an unknown kind: its name and its data. */
 import type { UnknownRow as Row } from "@/state/rows";
 import { Icon } from "@/ui/Icon";
-import { useFold } from "../place";
+import { useFold } from "../useFold";
 
 export function UnknownRow({ row }: { row: Row }) {
   const [open, change] = useFold(row.id, false);
@@ -15,7 +15,7 @@ export function UnknownRow({ row }: { row: Row }) {
       >
         <Icon name={open ? "chevronDown" : "chevronRight"} size={12} />
         <span className="font-mono text-code">{row.name}</span>
-        <span className="min-w-0 flex-1 truncate">an entry this page does not know</span>
+        <span className="min-w-0 flex-1 truncate">unknown entry</span>
       </button>
       {open && (
         <pre className="m-0 pb-2 pl-[30px] font-mono text-code break-words whitespace-pre-wrap text-ink-2">

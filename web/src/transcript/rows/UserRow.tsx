@@ -1,7 +1,7 @@
-/** What a person said, or what was said in their place. */
+/** A user message, or one of the console or a hook. */
+import { clock } from "@/format/values";
 import type { UserRow as Row } from "@/state/rows";
-import { clock } from "@/words/format";
-import { Pictures } from "./Pictures";
+import { Images } from "./Images";
 
 const WHO: Record<Row["origin"], string> = { human: "You", harness: "The console", hook: "A hook" };
 
@@ -15,12 +15,12 @@ export function UserRow({ row }: { row: Row }) {
           {clock(row.at)}
         </time>
       </div>
-      <Words text={row.text} />
-      <Pictures pictures={row.pictures} />
+      <MessageText text={row.text} />
+      <Images images={row.images} />
     </div>
   );
 }
 
-export function Words({ text }: { text: string }) {
+export function MessageText({ text }: { text: string }) {
   return <p className="m-0 text-prose break-words whitespace-pre-wrap [unicode-bidi:plaintext]">{text}</p>;
 }

@@ -22,7 +22,7 @@ test("places of lines are the sums of what is above them, whatever is appended, 
         if (each.do === "append") for (let i = 0; i < each.count; i += 1) ids = [...ids, `a${made++}`];
         if (each.do === "prepend") for (let i = 0; i < each.count; i += 1) ids = [`p${made++}`, ...ids];
         if (each.do === "drop" && ids.length > 0) ids = ids.filter((_, at) => at !== each.at % ids.length);
-        heights.follow(lines(ids));
+        heights.setLines(lines(ids));
         if (each.do === "measure" && ids.length > 0) {
           const index = each.at % ids.length;
           heights.measure(index, each.size);
@@ -34,13 +34,13 @@ test("places of lines are the sums of what is above them, whatever is appended, 
       ids.forEach((id, index) => {
         expect(heights.top(index)).toBe(top);
         const size = sizes.get(id) ?? id.length * 10;
-        if (size > 0) expect(heights.at(top)).toBe(index);
-        if (size > 1) expect(heights.at(top + size - 1)).toBe(index);
+        if (size > 0) expect(heights.indexAt(top)).toBe(index);
+        if (size > 1) expect(heights.indexAt(top + size - 1)).toBe(index);
         top += size;
       });
       expect(heights.total()).toBe(top);
-      expect(heights.at(-5)).toBe(0);
-      expect(heights.at(top + 1000)).toBe(Math.max(0, ids.length - 1));
+      expect(heights.indexAt(-5)).toBe(0);
+      expect(heights.indexAt(top + 1000)).toBe(Math.max(0, ids.length - 1));
     }),
     { numRuns: 60 },
   );
@@ -49,9 +49,9 @@ test("places of lines are the sums of what is above them, whatever is appended, 
 test("what was measured on an earlier visit is known on the next", () => {
   const measured = new Map<string, number>();
   const first = new Heights(() => 10, measured);
-  first.follow(lines(["a", "b"]));
+  first.setLines(lines(["a", "b"]));
   first.measure(1, 55);
   const second = new Heights(() => 10, measured);
-  second.follow(lines(["a", "b", "c"]));
+  second.setLines(lines(["a", "b", "c"]));
   expect(second.total()).toBe(10 + 55 + 10);
 });

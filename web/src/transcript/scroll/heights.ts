@@ -1,6 +1,6 @@
 /**
- * How high each line of a long list is, and so where each begins. What was measured counts; of what was not, a guess.
- * A line added at the end costs the same whether it is the hundredth or the twenty-thousandth (FM-23).
+ * Heights and offsets of the lines of a long list: measured where possible, estimated otherwise.
+ * Appending a line costs the same for the hundredth and the twenty-thousandth.
  */
 
 export interface Line {
@@ -12,11 +12,11 @@ export class Heights {
   readonly #guess: (line: Line) => number;
   #ids: string[] = [];
   #sizes = new Float64Array(256);
-  /** Where each line begins; right for the first `#sure` + 1 of them. */
+  /** Offset of each line; valid for the first `#sure` + 1 of them. */
   #tops = new Float64Array(257);
   #sure = 0;
 
-  /** `measured` may come from an earlier visit; it is filled on. */
+  /** `measured` may come from an earlier visit and is updated in place. */
   constructor(guess: (line: Line) => number, measured = new Map<string, number>()) {
     this.#guess = guess;
     this.#measured = measured;
@@ -26,8 +26,8 @@ export class Heights {
     return this.#ids.length;
   }
 
-  /** Take over the list as it is now. Only what is new at its end is looked at, unless something moved. */
-  follow(lines: readonly Line[]): void {
+  /** Sets the lines. Appended lines are cheap; any other change is compared from the start. */
+  setLines(lines: readonly Line[]): void {
     const known = this.#ids.length;
     const appended =
       known === 0 ||
@@ -45,7 +45,7 @@ export class Heights {
     }
   }
 
-  /** Remember how high a line is. Returns by how much that differs from what was believed. */
+  /** Records a measured height. Returns the difference to the previous value. */
   measure(index: number, size: number): number {
     const before = this.#sizes[index] ?? 0;
     const id = this.#ids[index];
@@ -56,7 +56,7 @@ export class Heights {
     return size - before;
   }
 
-  /** Where a line begins; of the one after the last: where the list ends. */
+  /** Offset of a line; for the index after the last, the total height. */
   top(index: number): number {
     const wanted = Math.min(index, this.#ids.length);
     for (let at = this.#sure; at < wanted; at += 1)
@@ -69,14 +69,14 @@ export class Heights {
     return this.top(this.#ids.length);
   }
 
-  /** The line that covers a place; the first or last one where the place lies outside. */
-  at(place: number): number {
+  /** The line at an offset, clamped to the first and the last. */
+  indexAt(offset: number): number {
     this.total();
     let low = 0;
     let high = Math.max(0, this.#ids.length - 1);
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if ((this.#tops[middle] as number) <= place) low = middle;
+      if ((this.#tops[middle] as number) <= offset) low = middle;
       else high = middle - 1;
     }
     return low;

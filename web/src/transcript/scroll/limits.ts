@@ -1,14 +1,14 @@
-/** Numbers of the reading place: how near is near, how long is at rest. */
+/** Limits of the virtualizer. */
 
-/** Closer to the end than this is at the end: zoomed pages have fractions of pixels, and people no steady hand. */
+/** Pixels from the end that count as the end: zoomed pages have fractional positions. */
 export const AT_END = 2;
-/** Pixels that are drawn beyond what is seen, on either side. */
-export const BEYOND = 600;
-/** Nearer than this to what is not drawn, more is drawn. */
+/** Overscan in pixels on either side. */
+export const OVERSCAN = 600;
+/** With less overscan than this, more lines are rendered. */
 export const NEAR = 200;
-/** Milliseconds after the last movement of a hand. */
-export const STILL = 160;
-/** Pixels; what moves further than this is put right at once. */
-export const FAR = 600;
-/** Drawings in a row that may each turn out to show too little; then the next movement has to ask. */
+/** Milliseconds after the last scroll event until scrolling counts as stopped. */
+export const REST_MS = 160;
+/** Pixels; larger corrections are applied at once. */
+export const MAX_DEFERRED = 600;
+/** Consecutive renders without enough lines, before waiting for the next scroll event. */
 export const ROUNDS = 20;

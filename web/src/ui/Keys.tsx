@@ -1,8 +1,0 @@
-/** A key as it is written on keyboards. */
-export function Keys({ keys }: { keys: string }) {
-  return (
-    <kbd className="rounded border border-line-strong px-1 font-sans text-[11px] leading-4 text-ink-2">
-      {keys}
-    </kbd>
-  );
-}
