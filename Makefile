@@ -1,5 +1,5 @@
 # `make run` and `make test` set up all they need in .venv; nothing else has to be installed by hand.
-.PHONY: help setup web web-dev run demo test check bench fault server-fault fuzz mutants schemas api lock clean
+.PHONY: help setup web web-dev run demo test check quick bench fault server-fault fuzz mutants schemas traceability api lock clean
 .DEFAULT_GOAL := help
 
 help:  ## show this
@@ -28,6 +28,9 @@ test: setup  ## all checks and all tests, with the time of each suite
 check: setup  ## static checks only
 	@bash scripts/check.sh
 
+quick: setup  ## the fast checks, pyright and the tests of tests/unit and tests/flow: for the minutes between two edits
+	@bash scripts/check.sh --quick
+
 bench: setup  ## the numbers of the README, beside the peers that are found
 	@.venv/bin/python -m benchmarks $(ARGS)
 
@@ -47,6 +50,9 @@ mutants: setup  ## change the code in 300 small ways and see that a test fails (
 
 schemas: setup  ## write the list of built-in tools again
 	@.venv/bin/python scripts/make_schemas.py
+
+traceability: setup  ## write the list of requirements and their tests again
+	@.venv/bin/python scripts/make_traceability.py
 
 api: setup  ## write the OpenAPI document and the TypeScript types again
 	@.venv/bin/python scripts/make_openapi.py

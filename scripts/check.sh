@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # All static checks. Runs them all, then fails if any did.
+#   check.sh --quick    only those that take seconds, pyright, and the tests of tests/unit and tests/flow
 set -uo pipefail
 cd "$(dirname "$0")/.."
 bin=.venv/bin
 failed=()
+declare -A logs processes
 
 check() {
     local name=$1 began=$SECONDS
@@ -12,6 +14,21 @@ check() {
         printf 'FAIL  %-14s %ds\n' "$name" $((SECONDS - began))
         failed+=("$name")
     fi
+}
+
+# A check that takes long, and one core, runs beside the others: `start` it first, `finish` it last.
+start() {
+    logs[$1]=$(mktemp)
+    "${@:2}" >"${logs[$1]}" 2>&1 &
+    processes[$1]=$!
+}
+
+finish() {
+    wait "${processes[$1]}"
+    local status=$?
+    cat "${logs[$1]}"
+    rm -f "${logs[$1]}"
+    return $status
 }
 
 pyright() {
@@ -25,27 +42,23 @@ web() {
     npm --prefix web run --silent check
 }
 
-# mypy takes as long as all the others together, and one core: it runs beside them.
-mypy_log=$(mktemp)
-"$bin/mypy" --no-error-summary >"$mypy_log" 2>&1 &
-mypy_process=$!
-
-mypy() {
-    wait "$mypy_process"
-    local status=$?
-    cat "$mypy_log"
-    rm -f "$mypy_log"
-    return $status
-}
-
+if [ "${1:-}" = --quick ]; then start pyright pyright; else start mypy "$bin/mypy" --no-error-summary; fi
 check ruff "$bin/ruff" check --quiet src tests scripts benchmarks
 check format "$bin/ruff" format --check --quiet src tests scripts benchmarks
 check length "$bin/python" scripts/check_length.py
-check schemas "$bin/python" scripts/make_schemas.py --check
-check openapi "$bin/python" scripts/make_openapi.py --check
-check layers "$bin/lint-imports" --no-cache
-check pyright pyright
-check web web
-check mypy mypy
+check names "$bin/python" scripts/check_names.py
+check events "$bin/python" scripts/check_events.py
+if [ "${1:-}" = --quick ]; then
+    check tests "$bin/python" -m pytest -q -n "${JOBS:-3}" --dist loadfile tests/unit tests/flow
+    check pyright finish pyright
+else
+    check dead-code "$bin/python" scripts/check_dead_code.py
+    check schemas "$bin/python" scripts/make_schemas.py --check
+    check openapi "$bin/python" scripts/make_openapi.py --check
+    check layers "$bin/lint-imports" --no-cache
+    check pyright pyright
+    check web web
+    check mypy finish mypy
+fi
 if [ ${#failed[@]} -gt 0 ]; then echo "failed: ${failed[*]}"; exit 1; fi
 echo "all checks passed"

@@ -13,12 +13,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from bobstay.server.api.openapi import current, stream_schema  # noqa: E402 - found only after the line above
+from bobstay.server.api.openapi import current_document, stream_schema  # noqa: E402 - found only after the line above
 
 
 def made() -> dict[Path, str]:
     """What the files should hold."""
-    documents: dict[str, Any] = {"openapi.json": current(), "stream.schema.json": stream_schema()}
+    documents: dict[str, Any] = {"openapi.json": current_document(), "stream.schema.json": stream_schema()}
     return {ROOT / "docs" / name: json.dumps(said, indent=1) + "\n" for name, said in documents.items()}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from bobstay.tools import builtin
-from bobstay.tools.tool_registry import entry_of
+from bobstay.tools.tool_registry import describe_tool
 from bobstay.tools.tool_scan import discover
 
 TARGET = Path(builtin.__file__).with_name("schemas.json")
@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
 
 
 def generated() -> bytes:
-    entries = sorted((entry_of(tool) for tool in discover(builtin)), key=lambda entry: entry.name)
+    entries = sorted((describe_tool(tool) for tool in discover(builtin)), key=lambda entry: entry.name)
     words = [word for entry in entries for word in (entry.name, *entry.aliases)]
     twice = {word for word in words if words.count(word) > 1}
     if twice:

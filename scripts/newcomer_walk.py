@@ -18,12 +18,12 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from playwright.async_api import Page, async_playwright, expect  # noqa: E402 - after the path is set
-from scripts.make_pictures import picture  # noqa: E402 - after the path is set
+from scripts.make_screenshots import take_screenshot  # noqa: E402 - after the path is set
 
 from benchmarks.browser_transcript import contention  # noqa: E402 - after the path is set
 from tests.browser.chromium import start  # noqa: E402
-from tests.modelserver.dialect import Asked, Dialect  # noqa: E402
-from tests.modelserver.script import SAID, Call, Say, Step  # noqa: E402
+from tests.modelserver.dialect import Dialect, ModelRequest  # noqa: E402
+from tests.modelserver.script import PHRASE, Call, Say, Step  # noqa: E402
 from tests.modelserver.server import ModelServer  # noqa: E402
 
 WRONG, RIGHT = "a-key-with-a-slip-of-the-pen", "a-key-the-vendor-knows"
@@ -52,7 +52,7 @@ new PerformanceObserver((list) => {
 class Vendor(ModelServer):
     """Accepts one key, as the real one does."""
 
-    def _step(self, asked: Asked, dialect: Dialect) -> Step:
+    def _step(self, asked: ModelRequest, dialect: Dialect) -> Step:
         if asked.headers.get("x-api-key") != RIGHT:
             return Step(status=401, error_type="authentication_error", message="invalid x-api-key")
         return super()._step(asked, dialect)
@@ -78,7 +78,7 @@ class Notebook:
     async def look(self, page: Page, name: str, did: str, saw: str) -> None:
         image = f"{len(self.lines):02}-{name}"
         self.say(did, saw, image)
-        await picture(page, self.out / f"{image}.png")
+        await take_screenshot(page, self.out / f"{image}.png")
 
     @contextlib.asynccontextmanager
     async def every_second(self, page: Page) -> AsyncIterator[None]:
@@ -206,7 +206,7 @@ def teach(vendor: Vendor, home: Path) -> None:
     path = str(home / "shop/cart.py")
     change = {"file_path": path, "old_string": "append(item)\n", "new_string": "append(item)\n" + COUNT}
     vendor.play(
-        f"{SAID}{TASK}",
+        f"{PHRASE}{TASK}",
         Step(blocks=[Say("I look at the cart first."), Call("Read", {"file_path": path})], chunk_delay=0.02),
         Step(blocks=[Call("Edit", change)]),
         Step(blocks=[Say("Carts can be counted now.")], chunk_delay=0.05),

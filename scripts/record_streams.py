@@ -83,15 +83,15 @@ def record(served: Served, model: ModelServer, engine: str, steps: list[Step]) -
         id = served.post("/sessions", {"cwd": str(served.work), "engine": engine, "title": "Recorded"})["id"]
         socket.send(json.dumps({"type": "subscribe", "topic": f"session:{id}", "after": 0}))
         served.post(f"/sessions/{id}/messages", {"content": f"Fix the flaky cart test {token}"})
-        frames = heard(served, socket)
+        frames = received_frames(served, socket)
         if rest:
             token = model.play(f"second-{engine}", *rest)
             served.post(f"/sessions/{id}/messages", {"content": f"Let somebody else look {token}"})
-            frames += heard(served, socket)
+            frames += received_frames(served, socket)
     return frames
 
 
-def heard(served: Served, socket: ClientConnection) -> list[dict[str, Any]]:
+def received_frames(served: Served, socket: ClientConnection) -> list[dict[str, Any]]:
     """All frames to the end of the turn; the first request is allowed, others are denied with words."""
     frames: list[dict[str, Any]] = []
     while True:

@@ -13,7 +13,7 @@ from scripts.mutants.reach import Reach
 from scripts.mutants.report import Report
 from scripts.mutants.scratch import Scratch, sandbox_works
 from scripts.mutants.targets import AREAS, Area
-from scripts.mutants.trial import Limits, NoVerdict, tried
+from scripts.mutants.trial import Limits, NoOutcome, tried
 
 PROJECT = Path(__file__).parents[2]
 
@@ -47,7 +47,7 @@ def main(words: list[str] | None = None) -> int:
         known = None if given.survivors else journal.known(mutant, source)
         try:
             outcome = known or tried(scratch, reach, mutant, sources, Limits())
-        except NoVerdict as told:
+        except NoOutcome as told:
             print(f"The tests fail without any change, too:\n{told}")
             return 2
         if known is None:

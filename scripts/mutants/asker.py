@@ -15,8 +15,8 @@ _CHOSEN = os.environ["MUTANTS_TESTS"]
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     with open(_CHOSEN, encoding="utf-8") as file:
-        places = {name: place for place, name in enumerate(file.read().splitlines())}
-    chosen = [(place, item) for item in items if (place := _place(item, places)) is not None]
+        positions = {name: position for position, name in enumerate(file.read().splitlines())}
+    chosen = [(position, item) for item in items if (position := _position(item, positions)) is not None]
     items[:] = [item for _, item in sorted(chosen, key=lambda pair: pair[0])]
 
 
@@ -35,7 +35,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     return True
 
 
-def _place(item: pytest.Item, places: dict[str, int]) -> int | None:
+def _position(item: pytest.Item, positions: dict[str, int]) -> int | None:
     """A file stands for all its tests."""
-    whole = places.get(item.nodeid.partition("::")[0])
-    return places.get(item.nodeid, whole)
+    whole = positions.get(item.nodeid.partition("::")[0])
+    return positions.get(item.nodeid, whole)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-from scripts.mutants.places import Places
+from scripts.mutants.reachable_lines import LinesByFile
 from scripts.mutants.scratch import Scratch
 
 _FOLDER_SECONDS = 3600.0
@@ -57,12 +57,12 @@ class Reach:
                 self.tests[seen.test] = seen
         return len(stale)
 
-    def choose(self, places: Places, most_seconds: float) -> Chosen:
-        """The tests that reach one of the places, as many as fit into the time.
+    def choose(self, lines: LinesByFile, most_seconds: float) -> Chosen:
+        """The tests that reach one of the lines, as many as fit into the time.
 
         Half of the time is for those that reach least beside it, which are mostly about it, the rest for the quickest.
         """
-        reaching = [seen for seen in self.tests.values() if seen.passed and _reaches(seen, places)]
+        reaching = [seen for seen in self.tests.values() if seen.passed and _reaches(seen, lines)]
         chosen = _fitting(sorted(reaching, key=_breadth), most_seconds / 2, {})
         chosen = _fitting(sorted(reaching, key=_seconds), most_seconds, chosen)
         ordered = sorted(chosen.values(), key=_seconds)
@@ -86,7 +86,7 @@ class Reach:
             state = {name: self._hash(name) for seen in entries for name in seen.lines if self._wanted(name)}
             kept = [msgspec.structs.replace(seen, lines=self._kept(seen)) for seen in entries]
             told = {"tests": self._hash(file), "sources": state, "seen": msgspec.to_builtins(kept)}
-            self._place(file).write_text(json.dumps(told))
+            self._record_path(file).write_text(json.dumps(told))
 
     def _kept(self, seen: Seen) -> dict[str, list[int]]:
         return {name: lines for name, lines in seen.lines.items() if self._wanted(name)}
@@ -95,19 +95,19 @@ class Reach:
         return any(fnmatch.fnmatch(name, pattern) for pattern in self._sources)
 
     def _holds(self, file: str) -> bool:
-        place = self._place(file)
-        if not place.exists():
+        record = self._record_path(file)
+        if not record.exists():
             return False
-        told = json.loads(place.read_bytes())
+        told = json.loads(record.read_bytes())
         return bool(told["tests"] == self._hash(file)) and all(
             self._hash(name) == state for name, state in told["sources"].items()
         )
 
     def _load(self, file: str) -> list[Seen]:
-        place = self._place(file)
-        return msgspec.convert(json.loads(place.read_bytes())["seen"], list[Seen]) if place.exists() else []
+        record = self._record_path(file)
+        return msgspec.convert(json.loads(record.read_bytes())["seen"], list[Seen]) if record.exists() else []
 
-    def _place(self, file: str) -> Path:
+    def _record_path(self, file: str) -> Path:
         return self._folder / f"{file.replace('/', '+')}.json"
 
     def _hash(self, name: str) -> str:
@@ -115,8 +115,8 @@ class Reach:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else ""
 
 
-def _reaches(seen: Seen, places: Places) -> bool:
-    return any(not lines.isdisjoint(seen.lines.get(path, ())) for path, lines in places.items())
+def _reaches(seen: Seen, wanted: LinesByFile) -> bool:
+    return any(not lines.isdisjoint(seen.lines.get(path, ())) for path, lines in wanted.items())
 
 
 def _fitting(seen: list[Seen], most_seconds: float, chosen: dict[str, Seen]) -> dict[str, Seen]:

@@ -14,6 +14,7 @@ class Area(NamedTuple):
 
 
 _SERVER = "src/bobstay/server"
+_STREAMS = ("hub", "subscription", "log_history", "recent_events", "session_changes", "text_cutting")
 
 AREAS = (
     Area(
@@ -25,17 +26,20 @@ AREAS = (
         "permissions",
         tuple(
             f"src/bobstay/permissions/{name}.py"
-            for name in ("policy", "rule", "rulebook", "judgement", "mode", "paths")
+            for name in ("policy", "rule", "rulebook", "judgement", "mode", "path_resolution")
         ),
         ("tests/unit/permissions", "tests/unit/cli/test_permissions_command.py", "tests/flow"),
     ),
     Area(
         "server",
         (
-            *(f"{_SERVER}/{name}.py" for name in ("commands", "runner", "inbox", "recover", "slots", "startable")),
-            *(f"{_SERVER}/{name}.py" for name in ("deletion", "worktrees", "workflows", "variables")),
+            *(
+                f"{_SERVER}/{name}.py"
+                for name in ("session_commands", "runner", "inbox", "crash_recovery", "capacity", "preflight")
+            ),
+            *(f"{_SERVER}/{name}.py" for name in ("deletion", "worktrees", "workflows", "session_secrets")),
             f"{_SERVER}/sessions/*.py",
-            *(f"{_SERVER}/stream/{name}.py" for name in ("hub", "follow", "history", "recent", "changes", "cutting")),
+            *(f"{_SERVER}/streams/{name}.py" for name in _STREAMS),
             *(f"{_SERVER}/auth/{name}.py" for name in ("authorization", "auth_middleware", "client_store")),
         ),
         tuple(

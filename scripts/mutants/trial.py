@@ -7,8 +7,8 @@ from typing import NamedTuple
 import msgspec
 from scripts.mutants.journal import Outcome, outcome_of
 from scripts.mutants.mutant import Mutant
-from scripts.mutants.places import places_of
 from scripts.mutants.reach import Chosen, Reach
+from scripts.mutants.reachable_lines import reachable_lines
 from scripts.mutants.scratch import Ended, Scratch
 from scripts.mutants.targets import UNSEEN
 
@@ -26,7 +26,7 @@ class Limits(NamedTuple):
     factor: float = 4.0
 
 
-class NoVerdict(Exception):  # noqa: N818 - reads as what happened
+class NoOutcome(Exception):  # noqa: N818 - reads as what happened
     """Tests fail, and not because of the mutant; says how."""
 
 
@@ -34,7 +34,7 @@ def tried(scratch: Scratch, reach: Reach, mutant: Mutant, sources: dict[str, str
     """Make the change, run the tests, and undo it. A test that fails without the change, too, is not asked any more.
 
     Raises:
-        NoVerdict: no tests can be run here.
+        NoOutcome: no tests can be run here.
     """
     while True:
         chosen = _chosen(reach, mutant, sources, limits)
@@ -47,13 +47,13 @@ def tried(scratch: Scratch, reach: Reach, mutant: Mutant, sources: dict[str, str
             reach.sound.add(outcome.by)
             return outcome
         if outcome.by not in reach.tests or ended.code != 1:
-            raise NoVerdict(ended.output[-2000:])
+            raise NoOutcome(ended.output[-2000:])
         print(f"{outcome.by} does not pass here any more and is not asked", flush=True)
         del reach.tests[outcome.by]
 
 
 def _chosen(reach: Reach, mutant: Mutant, sources: dict[str, str], limits: Limits) -> Chosen:
-    chosen = reach.choose(places_of(mutant, sources), limits.chosen)
+    chosen = reach.choose(reachable_lines(mutant, sources), limits.chosen)
     return chosen if chosen.tests else Chosen(_unseen(mutant.path), 0, limits.chosen)
 
 

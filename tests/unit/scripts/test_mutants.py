@@ -6,11 +6,11 @@ import pytest
 from scripts.mutants.journal import Journal, outcome_of
 from scripts.mutants.mutant import Mutant
 from scripts.mutants.operators import compiles, mutants_of
-from scripts.mutants.places import places_of
 from scripts.mutants.reach import Reach
+from scripts.mutants.reachable_lines import reachable_lines
 from scripts.mutants.report import Report
 from scripts.mutants.scratch import Scratch
-from scripts.mutants.trial import Limits, NoVerdict, tried
+from scripts.mutants.trial import Limits, NoOutcome, tried
 
 AGES = """
 EXEMPT = ("judges", "bailiffs")
@@ -155,7 +155,7 @@ def test_tests_that_fail_without_the_change_too_kill_nothing(tmp_path: Path) -> 
     assert tried(scratch, reach, vote, {vote.path: AGES}, Limits()).status == "survived"
     assert tried(scratch, reach, drive, {drive.path: AGES}, Limits()).status == "killed"
     (scratch.tree / "conftest.py").write_text("raise RuntimeError('nothing runs here')")
-    with pytest.raises(NoVerdict, match="nothing runs here"):
+    with pytest.raises(NoOutcome, match="nothing runs here"):
         tried(scratch, reach, vote, {vote.path: AGES}, Limits())
 
 
@@ -176,8 +176,8 @@ def test_a_default_is_seen_by_the_tests_of_its_function_and_a_constant_by_those_
         "y.py": "from x import MOST\ndef g():\n    a = 0\n    return MOST\ndef h():\n    pass\n",
     }
     most, default = (each for each in mutants_of("x.py", sources["x.py"]) if each.operator == "constant")
-    assert places_of(default, sources) == {"x.py": {3, 4}}
-    assert places_of(most, sources) == {"y.py": {4}}
+    assert reachable_lines(default, sources) == {"x.py": {3, 4}}
+    assert reachable_lines(most, sources) == {"y.py": {4}}
 
 
 def test_a_damaged_last_line_of_the_journal_is_passed_over(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Makes the pictures of the documentation: a busy hour in a real console, in both themes, on a desk and on a phone."""
+"""Makes the screenshots of the documentation: a busy console, in both themes, on a desktop and on a phone."""
 
 import argparse
 import asyncio
@@ -23,7 +23,7 @@ MAIN = "home,session,inbox,plan,new,compare,usage"
 """The screens that are kept in the repository."""
 
 
-def places(scene: Scene) -> dict[str, str]:
+def addresses(scene: Scene) -> dict[str, str]:
     """What is shown, by name."""
     return {
         "home": "/",
@@ -81,12 +81,12 @@ async def main() -> None:
 
 async def shoot(seat: Seat, scene: Scene, out: Path, suffix: str, only: set[str]) -> None:
     page = await seat.open("/")
-    for name, path in places(scene).items():
+    for name, path in addresses(scene).items():
         if only and name not in only:
             continue
         await page.goto(seat.desk.url + path)
         await settled(page)
-        await picture(page, out / f"{name}-{suffix}.png")
+        await take_screenshot(page, out / f"{name}-{suffix}.png")
     if suffix.endswith("desk"):
         for name, label in PANELS.items():
             if only and name not in only:
@@ -94,10 +94,10 @@ async def shoot(seat: Seat, scene: Scene, out: Path, suffix: str, only: set[str]
             await page.goto(f"{seat.desk.url}/session/{scene.asking}")
             await page.get_by_role("tab", name=label, exact=True).click()
             await settled(page)
-            await picture(page, out / f"panel-{name}-{suffix}.png")
+            await take_screenshot(page, out / f"panel-{name}-{suffix}.png")
 
 
-async def picture(page: Page, path: Path) -> None:
+async def take_screenshot(page: Page, path: Path) -> None:
     """In 256 colours: a page has not many more, and a repository keeps every version."""
     raw = await page.screenshot(animations="disabled", caret="hide")
     Image.open(io.BytesIO(raw)).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)

@@ -6,12 +6,12 @@ from typing import TypeAlias
 
 from scripts.mutants.mutant import Mutant
 
-Places: TypeAlias = dict[str, frozenset[int]]
+LinesByFile: TypeAlias = dict[str, frozenset[int]]
 """Lines by file."""
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def places_of(mutant: Mutant, sources: dict[str, str]) -> Places:
+def reachable_lines(mutant: Mutant, sources: dict[str, str]) -> LinesByFile:
     """The lines by which a test notices the mutant.
 
     What is evaluated when a module is imported is reached by everything. So for the default of an argument the body of
@@ -40,11 +40,11 @@ def _name_of(tree: ast.Module, line: int) -> str:
     return ""
 
 
-def _naming(name: str, sources: dict[str, str]) -> Places:
+def _naming(name: str, sources: dict[str, str]) -> LinesByFile:
     if not name:
         return {}
     word = re.compile(rf"\b{re.escape(name)}\b")
-    found: Places = {}
+    found: LinesByFile = {}
     for path, source in sources.items():
         named = {number for number, line in enumerate(source.split("\n"), 1) if word.search(line)}
         if named:
