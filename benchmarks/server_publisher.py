@@ -23,7 +23,7 @@ from bobstay.model.event import BlockDone, Durable, MessageDone, Prompted, RunDo
 from bobstay.model.message import Text, ToolCall, ToolReply, Usage
 from bobstay.model.session_events import SessionConfig
 from bobstay.server.auth.auth_settings import AuthSettings
-from bobstay.server.build_console import Built, build
+from bobstay.server.build_console import ConsoleServer, build_console
 from bobstay.server.console import Config
 from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.streams.socket_protocol import listening_socket
@@ -40,7 +40,7 @@ async def serve(core: int) -> None:
     environment = Environment.read()
     listening = listening_socket("127.0.0.1", 0)
     config = Config(os.path.join(environment.paths.bobstay, "server"), port=listening.getsockname()[1])
-    built = await build(config, environment, AuthSettings.of(config))
+    built = await build_console(config, environment, AuthSettings.of(config))
     options = server_options(built.streams.timing)
     settings = uvicorn.Config(built.app, lifespan="on", log_config=None, proxy_headers=False, **options)
     server = StreamServer(settings, built.console.hub)
@@ -66,7 +66,7 @@ async def serve(core: int) -> None:
 
 
 class Publisher:
-    def __init__(self, built: Built) -> None:
+    def __init__(self, built: ConsoleServer) -> None:
         self._registry = built.console.registry
         self._hub = built.console.hub
         self._index = built.console.database.writer

@@ -1,9 +1,9 @@
-"""What tests of tools share: a context to run a tool in, and a ledger that learns from outcomes."""
+"""Shared code of the tool tests: a context for tool calls, and a file ledger that learns from outcomes."""
 
 from pathlib import Path
 from typing import Any
 
-from bobstay.tools.base import Context, Outcome
+from bobstay.tools.base import Context, Outcome, ToolServices
 
 
 class Ledger:
@@ -31,8 +31,8 @@ class Reports:
         self.texts.append(text)
 
 
-def make_context(root: Path, **parts: Any) -> Context:
-    """A context of a session in `root`; `parts` become `Context.parts`. Fields may be set afterwards."""
+def make_context(root: Path, **services: Any) -> Context:
+    """A context of a session in `root`; `services` are fields of `ToolServices`. Fields may be set afterwards."""
     return Context(
         cwd=root,
         root=root,
@@ -42,7 +42,7 @@ def make_context(root: Path, **parts: Any) -> Context:
         report=Reports(),
         call_id="call_1",
         session_id="00000000-0000-4000-8000-000000000001",
-        parts=dict(parts),
+        services=ToolServices(**services),
         environment={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(root)},
     )
 

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from bobstay.cli.flag_parser import UsageError, parse
+from bobstay.cli.flag_parser import UsageError, parse_arguments
 from bobstay.cli.flags import FLAGS, Flag
 from bobstay.config.secret_variables import PROVIDER_VARIABLES, SEARCH_VARIABLES
 from bobstay.config.settings import BashSettings, Permissions, SearchSettings, Settings, Timeouts
@@ -78,7 +78,7 @@ def example_of(flag: Flag, name: str) -> list[str]:
     if flag.kind in ("switch", "optional"):
         return [name]
     values = {"integer": "1", "count": "1", "number": "1", "json": "{}"}
-    return [name, flag.choices[0] if flag.choices else values.get(flag.read, "x")]
+    return [name, flag.choices[0] if flag.choices else values.get(flag.convert, "x")]
 
 
 KNOWN = {name: flag for flag in FLAGS for name in flag.names}
@@ -92,13 +92,13 @@ REFUSED, _, EXIT_CODES = AFTER.partition("\n## Exit codes\n")
 @pytest.mark.parametrize("name", sorted(named_flags(ACCEPTED + EXIT_CODES) - {"-pc", "--"} - ELSEWHERE.keys()))
 def test_a_flag_of_the_documentation_is_accepted(name: str) -> None:
     assert name in KNOWN
-    parse(example_of(KNOWN[name], name))
+    parse_arguments(example_of(KNOWN[name], name))
 
 
 @pytest.mark.parametrize("name", sorted(named_flags(REFUSED)))
 def test_a_flag_documented_as_refused_is_refused_with_a_reason(name: str) -> None:
     with pytest.raises(UsageError, match="cannot be used: "):
-        parse(example_of(KNOWN[name], name))
+        parse_arguments(example_of(KNOWN[name], name))
 
 
 def test_every_flag_is_documented_under_all_its_names() -> None:

@@ -59,7 +59,7 @@ sys.exit(code)
 """
 
 LATE = {"bobstay.print_mode.control_socket", "bobstay.system.socket_path"}
-"""What lets a console in some time after the start (`print_mode/delayed_control.py`): a slow machine gets there before the end."""
+"""Opened some time after the start (`print_mode/delayed_control.py`): a slow machine gets there before the end."""
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.types import Message, Scope
 
 from bobstay.server.auth.origin_policy import KEY, RequestOrigin
-from bobstay.server.static_files import FOREVER, page_route
+from bobstay.server.static_files import IMMUTABLE_CACHE, page_route
 
 HTML = "text/html,application/xhtml+xml,*/*;q=0.8"
 SCRIPT = "assets/index-B3x_9-aQ.js"
@@ -88,7 +88,7 @@ async def test_every_kind_of_file_has_its_type(browser: Browser, path: str, kind
 
 async def test_only_files_whose_name_holds_their_hash_are_kept_for_ever(browser: Browser) -> None:
     for path in (f"/{SCRIPT}", f"/{SCRIPT}.map", "/assets/style-Ab12Cd34.css", "/assets/mono-Zz12Cd34.woff2"):
-        assert (await browser.get(path)).headers["cache-control"] == FOREVER
+        assert (await browser.get(path)).headers["cache-control"] == IMMUTABLE_CACHE
     for path in ("/", "/index.html", "/sw.js", "/manifest.webmanifest", "/icon.svg", "/assets/loose.js", "/sessions/1"):
         assert (await browser.get(path)).headers["cache-control"] == "no-cache"
 
