@@ -1,5 +1,6 @@
 """Decisions in the dock: what is asked is seen in full, answered by hand or key, and the agent hears the answer."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from tests.browser.desk import Desk
+from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 
 FAKE_ENGINE = Path(__file__).parents[1] / "server/process/fake_engine.py"
@@ -236,7 +238,9 @@ async def test_a_plan_is_read_and_approved_into_a_mode_with_a_comment(desk: Desk
     view = await desk.place.until(session, lambda view: view.status == "completed" and not view.queued)
     assert view.permission_mode == "acceptEdits"
     await expect(page.get_by_role("button", name="Permission: Accept edits")).to_be_visible()
-    assert any("Begin with the tests." in json.dumps(each.body) for each in desk.model.requests)
+    async with asyncio.timeout(DEADLINE):  # the comment may follow in a turn of its own
+        while not any("Begin with the tests." in json.dumps(each.body) for each in desk.model.requests):
+            await asyncio.sleep(0.02)
     other = await asked(desk, "replan", Call("ExitPlanMode", {"plan": PLAN}), permission_mode="plan")
     await page.goto(f"{desk.url}/session/{other}")
     await dock(page).get_by_label("Comment on the plan").fill("Leave the lock out.")

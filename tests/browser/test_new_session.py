@@ -191,6 +191,7 @@ async def test_a_work_tree_of_its_own(desk: Desk) -> None:
 
 async def test_a_draft_with_its_choices_survives_a_reload(desk: Desk) -> None:
     page = await come(desk, "/new")
+    await expect(directory(page)).not_to_have_value("")  # the default has come, and does not come between
     await directory(page).fill(str(desk.work))
     long = "a long thought " * 2000
     await prompt(page).fill(long)
