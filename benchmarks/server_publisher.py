@@ -24,7 +24,7 @@ from bobstay.model.message import Text, ToolCall, ToolReply, Usage
 from bobstay.model.session_events import SessionConfig
 from bobstay.server.auth.auth_settings import AuthSettings
 from bobstay.server.build_console import ConsoleServer, build_console
-from bobstay.server.console import Config
+from bobstay.server.server_options import ServerOptions
 from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.streams.socket_protocol import listening_socket
 from bobstay.server.streams.stream_server import StreamServer, server_options
@@ -39,11 +39,11 @@ async def serve(core: int) -> None:
     os.sched_setaffinity(0, {core})
     environment = Environment.read()
     listening = listening_socket("127.0.0.1", 0)
-    config = Config(os.path.join(environment.paths.bobstay, "server"), port=listening.getsockname()[1])
+    config = ServerOptions(os.path.join(environment.paths.bobstay, "server"), port=listening.getsockname()[1])
     built = await build_console(config, environment, AuthSettings.of(config))
-    options = server_options(built.streams.timing)
+    options = server_options(built.services.streams.timing)
     settings = uvicorn.Config(built.app, lifespan="on", log_config=None, proxy_headers=False, **options)
-    server = StreamServer(settings, built.console.hub)
+    server = StreamServer(settings, built.services.streams.hub)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     while not server.started:
         await asyncio.sleep(0.01)
@@ -67,9 +67,9 @@ async def serve(core: int) -> None:
 
 class Publisher:
     def __init__(self, built: ConsoleServer) -> None:
-        self._registry = built.console.registry
-        self._hub = built.console.hub
-        self._index = built.console.database.writer
+        self._registry = built.services.registry
+        self._hub = built.services.streams.hub
+        self._index = built.services.database.writer
         self._session: OpenSession
         self._entries: Iterator[tuple[Durable, bool]]
 

@@ -11,20 +11,26 @@ from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import Envelope
 from bobstay.model.message import Text
 from bobstay.model.session_events import SessionConfig
-from bobstay.server import session_commands
 from bobstay.server.capacity import Capacity
-from bobstay.server.console import Config, Console
-from bobstay.server.crash_recovery import recover
+from bobstay.server.crash_recovery import CrashRecovery
+from bobstay.server.external_sessions import ExternalSessions
 from bobstay.server.inbox import Inbox
-from bobstay.server.runner import Runner
-from bobstay.server.server_ports import NoIndex
-from bobstay.server.session_commands import UserMessage
-from bobstay.server.sessions.external_sessions import ExternalSessions
+from bobstay.server.preflight import Preflight
+from bobstay.server.root_directories import RootDirectories
+from bobstay.server.runner import Runner, WorkerFactory
+from bobstay.server.server_options import ServerOptions
+from bobstay.server.session_commands import SessionCommands
+from bobstay.server.session_creation import SessionCreation, UserMessage
+from bobstay.server.session_secrets import SessionSecrets
 from bobstay.server.sessions.open_session import OpenSession
+from bobstay.server.sessions.session_index import NoIndex
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.hub import Hub
+from bobstay.server.streams.stream_publisher import StreamPublisher
 from bobstay.server.workers.native_worker import NativeServices, NativeWorker
+from bobstay.server.workers.worker import AgentWorker
+from bobstay.server.worktrees import Worktrees
 from bobstay.sessions.log_store import LogStore
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
@@ -50,7 +56,7 @@ class Stage:
         }
         environment = Environment.read(variables)
         self.hub = Hub()
-        self.registry = SessionRegistry(LogStore(environment.paths.sessions), self.hub, NoIndex())
+        self.registry = SessionRegistry(LogStore(environment.paths.sessions), StreamPublisher(self.hub), NoIndex())
         self.inbox = Inbox()
         self.slots = Capacity(most_running)
         self.registry.listeners.append(self._heard)
@@ -59,25 +65,26 @@ class Stage:
         def make(id: str, epoch: int, session: OpenSession) -> NativeWorker:
             return NativeWorker(id, epoch, session, parts)
 
-        self.runner = Runner(self.registry, make, **watch)
-        config = Config(state=str(folder / "bobstay" / "server"), roots=(str(folder),))
-        nothing: Any = None
-        self.outside = ExternalSessions(self.registry, self.inbox, environment.paths.control_sockets)
-        self.console = Console(
-            config,
-            environment,
-            self.registry,
-            self.hub,
-            self.inbox,
-            self.runner,
-            nothing,
-            nothing,
-            self.outside,
-            nothing,
-        )
+        self.make_worker: WorkerFactory = make
+        """Creates the agents; a test may put another one here."""
+        self.runner = Runner(self.registry, self._make, **watch)
+        options = ServerOptions(state=str(folder / "bobstay" / "server"), roots=(str(folder),))
+        no_database: Any = None  # sessions without secrets of their own do not use it
+        secrets, paths = SessionSecrets(no_database), environment.paths
+        self.external = ExternalSessions(self.registry, self.inbox, paths.control_sockets)
+        self.recovery = CrashRecovery(self.registry, self.runner, self.inbox)
+        self.environment = environment
+        roots = RootDirectories(options, paths)
+        preflight = Preflight(options.engines, environment)
+        worktrees = Worktrees(str(folder / "worktrees"), environment.children)
+        self.creation = SessionCreation(self.registry, self.runner, secrets, preflight, worktrees, roots, paths)
+        self.commands = SessionCommands(self.registry, self.runner, self.external, roots)
         self.variables = variables
         self.seen: list[tuple[str, Envelope]] = []
         self._changed = asyncio.Condition()
+
+    def _make(self, id: str, epoch: int, session: OpenSession) -> AgentWorker:
+        return self.make_worker(id, epoch, session)
 
     async def start(self) -> Self:
         logs = Path(self.registry.store.directory).glob("*.jsonl")
@@ -85,22 +92,20 @@ class Stage:
         for session_id in tuple(self.registry.pending):
             with suppress(OSError):  # no session
                 self.registry.view(session_id)
-        await recover(self.console)
-        await self.outside.begin()
+        await self.recovery.recover()
+        await self.external.begin()
         return self
 
     async def close(self) -> None:
-        await self.outside.close()
+        await self.external.close()
         await self.runner.close()
 
     async def launch(self, prompt: str, **config: Any) -> SessionView:
         words = UserMessage((Text(prompt),) if prompt else (), "ada")
-        return await session_commands.launch(self.console, str(self.work), SessionConfig(**config), words)
+        return await self.creation.launch(str(self.work), SessionConfig(**config), words)
 
     async def say(self, session_id: str, prompt: str, **more: Any) -> str:
-        return await session_commands.send_message(
-            self.console, session_id, UserMessage((Text(prompt),), "ada"), **more
-        )
+        return await self.commands.send_message(session_id, UserMessage((Text(prompt),), "ada"), **more)
 
     async def until(self, session_id: str, condition: Callable[[SessionView], bool]) -> SessionView:
         """Wait until a session's view is as wanted."""

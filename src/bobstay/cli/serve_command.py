@@ -126,11 +126,11 @@ def _engine(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _build_config(options: Any, home: str) -> Any:
-    from bobstay.server.console import Config
+    from bobstay.server.server_options import ServerOptions
 
     engines: dict[str, tuple[str, ...]] = {"claude": ("claude",), "bobstay": (sys.executable, "-m", "bobstay")}
     engines |= dict(options.engine)
-    return Config(
+    return ServerOptions(
         state=os.path.join(home, "server"),
         host=options.host,
         port=options.port,

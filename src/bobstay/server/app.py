@@ -11,13 +11,13 @@ from starlette.routing import BaseRoute, Match, Route
 
 from bobstay.server.api.dispatch import error_response, make_route
 from bobstay.server.api.endpoints import AT_ROOT, ENDPOINTS
-from bobstay.server.console import Console
+from bobstay.server.api.services import Services
 from bobstay.server.errors import ApiError
 from bobstay.server.static_files import page_route
 
 
-def make_app(console: Console, more: tuple[BaseRoute, ...] = (), begin: Any = None, end: Any = None) -> Starlette:
-    """The application of `console`. `begin` and `end` are awaited when it starts and stops."""
+def make_app(services: Services, more: tuple[BaseRoute, ...] = (), begin: Any = None, end: Any = None) -> Starlette:
+    """The application of a server. `begin` and `end` are awaited when it starts and stops."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None, None]:
@@ -27,18 +27,16 @@ def make_app(console: Console, more: tuple[BaseRoute, ...] = (), begin: Any = No
         if end is not None:
             await end()
 
-    app = Starlette(
+    return Starlette(
         routes=[
             *more,
-            *(make_route(endpoint) for endpoint in ENDPOINTS),
-            *(make_route(endpoint, "") for endpoint in AT_ROOT),
+            *(make_route(endpoint, services) for endpoint in ENDPOINTS),
+            *(make_route(endpoint, services, "") for endpoint in AT_ROOT),
             page_route(),
         ],
         lifespan=lifespan,
         exception_handlers={404: _missing, 405: _wrong_method},
     )
-    app.state.console = console
-    return app
 
 
 async def _missing(request: Request, _: Exception) -> Response:

@@ -5,25 +5,25 @@ from collections.abc import Iterable
 
 from bobstay.model.message import Block, Text
 from bobstay.model.session_events import ArtifactMade
-from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.log_reader import LogReader
+from bobstay.server.sessions.session_registry import SessionRegistry
 
 NAMES = {"research": "research note", "plan": "plan", "review": "review of the plan"}
 
 
-async def read_artifacts(console: Console, session_id: str) -> list[ArtifactMade]:
+async def read_artifacts(registry: SessionRegistry, session_id: str) -> list[ArtifactMade]:
     """The artifacts of a session, oldest first."""
-    view = console.registry.view(session_id)
+    view = registry.view(session_id)
     # The whole log is read, so in a thread.
-    return await asyncio.to_thread(_find_artifacts, console.registry.reader(view.id))
+    return await asyncio.to_thread(_find_artifacts, registry.reader(view.id))
 
 
 def _find_artifacts(reader: LogReader) -> list[ArtifactMade]:
     return [envelope.event for envelope in reader.read() if isinstance(envelope.event, ArtifactMade)]
 
 
-async def artifact_blocks(console: Console, wanted: Iterable[tuple[str, str]]) -> tuple[Block, ...]:
+async def artifact_blocks(registry: SessionRegistry, wanted: Iterable[tuple[str, str]]) -> tuple[Block, ...]:
     """The artifacts named by session and id, as blocks of a prompt.
 
     Raises:
@@ -31,7 +31,7 @@ async def artifact_blocks(console: Console, wanted: Iterable[tuple[str, str]]) -
     """
     blocks: list[Block] = []
     for session_id, id in wanted:
-        found = next((one for one in await read_artifacts(console, session_id) if one.id == id), None)
+        found = next((one for one in await read_artifacts(registry, session_id) if one.id == id), None)
         if found is None:
             raise ApiError("not_found", f"Session {session_id[:80]} has no artifact {id[:80]}.")
         text = f"This is the {NAMES[found.kind]} of an earlier session, titled {found.title!r}:\n\n{found.text}"

@@ -5,10 +5,11 @@ from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from bobstay.server.console import Console
+from bobstay.server.db.database import Database
 from bobstay.server.db.touched_files import TouchedFiles, find_touched_files
 from bobstay.server.files.git_diff_parser import DiffFile
 from bobstay.server.files.working_changes import WorkingChanges
+from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import SessionView
 
 RECENT = 60.0
@@ -16,7 +17,9 @@ RECENT = 60.0
 Scope: TypeAlias = Literal["all", "session", "turn"]
 
 
-async def own_changes(console: Console, view: SessionView, found: WorkingChanges, scope: Scope) -> WorkingChanges:
+async def own_changes(
+    database: Database, registry: SessionRegistry, view: SessionView, found: WorkingChanges, scope: Scope
+) -> WorkingChanges:
     """The part of `found` that the session changed, with the number of other files.
 
     A file is the session's if one of its edits names it, or if it was last written while one of its commands ran and no
@@ -24,10 +27,10 @@ async def own_changes(console: Console, view: SessionView, found: WorkingChanges
     """
     if scope == "all" or (scope == "session" and view.config.worktree):
         return found
-    await console.database.wait_until_indexed(view.id, view.seq)
-    mine = await find_touched_files(console.database, view, last_turn=scope == "turn")
+    await database.wait_until_indexed(view.id, view.seq)
+    mine = await find_touched_files(database, view, last_turn=scope == "turn")
     maybe = [file for file in found.files if not _is_edited(mine, view.cwd, file)]
-    others = await _others(console, view) if mine.runs and maybe else []
+    others = await _others(database, registry, view) if mine.runs and maybe else []
     kept = tuple(file for file in found.files if _is_own(view.cwd, file, mine, others))
     left = len(found.files) - len(kept)
     return replace(found, files=kept, total=len(kept), elsewhere=found.total - len(found.files) + left)
@@ -48,11 +51,11 @@ def _is_edited(by: TouchedFiles, cwd: str, file: DiffFile) -> bool:
     return any(os.path.realpath(os.path.join(cwd, name)) in by.edited for name in (file.path, file.old_path) if name)
 
 
-async def _others(console: Console, view: SessionView) -> list[TouchedFiles]:
+async def _others(database: Database, registry: SessionRegistry, view: SessionView) -> list[TouchedFiles]:
     """The edits of sessions in the same directory, or above or below it, since this one began."""
-    known = tuple(console.registry.views.values())
+    known = tuple(registry.views.values())
     others = [other for other in known if other.id != view.id and other.updated_at >= view.created_at - RECENT]
-    return [await find_touched_files(console.database, one) for one in others if _is_nested(one.cwd, view.cwd)]
+    return [await find_touched_files(database, one) for one in others if _is_nested(one.cwd, view.cwd)]
 
 
 def _is_nested(one: str, other: str) -> bool:

@@ -3,21 +3,25 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from typing import Any
 
+from bobstay.config.environment import Environment
 from bobstay.model.event import Durable
 from bobstay.model.ids import new_id
 from bobstay.model.session_events import WorkerExited
 from bobstay.redaction.redactor import Redactor
-from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
-from bobstay.server.files.session_directory import allowed_roots
+from bobstay.server.root_directories import RootDirectories
+from bobstay.server.runner import Runner
+from bobstay.server.session_secrets import SessionSecrets
+from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.sessions.worker_view import WorkerView
+from bobstay.server.streams.bus import Bus
 from bobstay.server.workers.diff_watcher import GitDiffWorker
-from bobstay.server.workers.process.spawner import NOTHING, WorkerFiles
+from bobstay.server.workers.process.spawner import WorkerFiles
 from bobstay.server.workers.terminal_command import resume_command
 from bobstay.server.workers.terminal_transcript import import_terminal_turns
 from bobstay.server.workers.terminal_worker import TerminalWorker
@@ -32,8 +36,23 @@ MOST_ENDED = 16
 
 
 class AuxiliaryWorkers:
-    def __init__(self) -> None:
-        self.console: Console
+    def __init__(
+        self,
+        registry: SessionRegistry,
+        runner: Runner,
+        bus: Bus,
+        roots: RootDirectories,
+        secrets: SessionSecrets,
+        environment: Environment,
+        engines: Mapping[str, tuple[str, ...]],
+    ) -> None:
+        self._registry = registry
+        self._runner = runner
+        self._bus = bus
+        self._roots = roots
+        self._secrets = secrets
+        self._environment = environment
+        self._engines = engines
         self._terminals: dict[str, TerminalWorker] = {}
         self._opening: Counter[str] = Counter()
         """By session: number of terminals that are being started."""
@@ -47,22 +66,22 @@ class AuxiliaryWorkers:
         Raises:
             ApiError
         """
-        view = self.console.registry.view(session_id)
+        view = self._registry.view(session_id)
         alive = sum(one.session_id == session_id and one.alive() for one in self._terminals.values())
         count = alive + self._opening[session_id]
         if count >= MOST_TERMINALS:
             raise ApiError("too_many", f"The session has {count} terminals already. Close one.")
         conversation = self._engine_conversation(view) if resume else ""
-        command = resume_command(self.console.config.engines, view.config.engine, conversation) if conversation else ()
+        command = resume_command(self._engines, view.config.engine, conversation) if conversation else ()
         if conversation:
-            await self.console.runner.stop_agent(session_id)  # two processes must not continue one conversation
+            await self._runner.stop_agent(session_id)  # two processes must not continue one conversation
         worker = TerminalWorker(
             f"terminal-{new_id()[:8]}",
             1,
             session_id,
             lambda event: self._on_terminal_event(session_id, event),
             cwd=view.cwd,
-            environment=self.console.environment.children,
+            environment=self._environment.children,
             command=command,
             engine_session=conversation,
         )
@@ -80,17 +99,17 @@ class AuxiliaryWorkers:
         """Start publishing changes in the session's directory to its subscribers."""
         watcher = self._watchers.get(session_id)
         if watcher is None or not watcher.alive():
-            view = self.console.registry.view(session_id)
+            view = self._registry.view(session_id)
             watcher = GitDiffWorker(
                 f"diff-{new_id()[:8]}",
                 1,
                 session_id,
                 # It only reads: principals with read access can start it, and no log is written for it.
                 lambda event: self._on_watcher_event(session_id, event),
-                self.console.hub,
+                self._bus,
                 cwd=view.cwd,
-                bounds=allowed_roots(self.console),
-                environment=self.console.environment.children,
+                bounds=self._roots.allowed(),
+                environment=self._environment.children,
                 base=view.config.base,
             )
             self._watchers[session_id] = watcher
@@ -158,13 +177,13 @@ class AuxiliaryWorkers:
             raise ApiError(
                 "wrong_state", "This session is ephemeral: its engine kept nothing that a terminal could resume."
             )
-        if self.console.runner.worker(view.id) is not None and view.activity != "idle":
+        if self._runner.worker(view.id) is not None and view.activity != "idle":
             raise ApiError("wrong_state", "The session's agent is working. Stop it first.", status=view.status)
         return engine
 
     async def _start_terminal(self, worker: TerminalWorker) -> None:
         with suppress(LogError):  # a session of another process can have a terminal too; it is not recorded
-            await self.console.registry.acquire(worker.session_id)
+            await self._registry.acquire(worker.session_id)
         try:
             await worker.start()
         except WorkerError as error:
@@ -187,12 +206,12 @@ class AuxiliaryWorkers:
 
     def _record(self, session_id: str, event: Durable) -> None:
         """Record an event in the session's log, which may have to be opened first."""
-        session = self.console.registry.get_open(session_id)
+        session = self._registry.get_open(session_id)
         if session is None:
             self._schedule(self._record_later(session_id, event))
             return
         session.record(event)
-        self.console.runner.release(session_id)
+        self._runner.release(session_id)
 
     def _schedule(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -201,26 +220,26 @@ class AuxiliaryWorkers:
 
     async def _import_terminal_turns(self, session_id: str) -> None:
         """Import the turns of a terminal into the session."""
-        console, environment = self.console, self.console.environment
-        own = WorkerFiles(console.variables.variables_of(session_id)) if console.variables is not None else NOTHING
+        environment = self._environment
+        own = WorkerFiles(self._secrets.variables_of(session_id))
 
         def is_at_work() -> bool:
-            return console.runner.worker(session_id) is not None and session.view.status_fold.in_turn
+            return self._runner.worker(session_id) is not None and session.view.status_fold.in_turn
 
         try:
-            session = await console.registry.acquire(session_id)
+            session = await self._registry.acquire(session_id)
             await import_terminal_turns(
                 session, environment.paths, Redactor(environment.secrets | own.secrets()), is_at_work
             )
         except LogError as error:  # the next engine process retries
             log.warning("session %s: %s", session_id, error)
             return
-        console.runner.release(session_id)
+        self._runner.release(session_id)
 
     async def _record_later(self, session_id: str, event: Durable) -> None:
         try:
-            (await self.console.registry.acquire(session_id)).record(event)
+            (await self._registry.acquire(session_id)).record(event)
         except LogError as error:  # the next server records it
             log.warning("session %s: %s", session_id, error)
             return
-        self.console.runner.release(session_id)  # so that other processes can write it
+        self._runner.release(session_id)  # so that other processes can write it

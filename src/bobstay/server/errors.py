@@ -4,6 +4,16 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
+from bobstay.sessions.log import (
+    BadSessionId,
+    EntryMissing,
+    LogError,
+    LogFull,
+    SessionBusy,
+    SessionExists,
+    SessionMissing,
+)
+
 Code: TypeAlias = Literal[
     "bad_request",
     "invalid_json",
@@ -82,3 +92,18 @@ class ApiError(Exception):
     @property
     def status(self) -> int:
         return STATUS[self.problem.code]
+
+
+def error_of_log(error: LogError) -> ApiError:
+    """The API error for an error of a log."""
+    match error:
+        case SessionMissing() | EntryMissing() | BadSessionId():
+            return ApiError("not_found", str(error))
+        case SessionBusy():
+            return ApiError("busy_elsewhere", str(error))
+        case SessionExists():
+            return ApiError("conflict", str(error))
+        case LogFull():
+            return ApiError("storage", str(error))
+        case _:
+            return ApiError("storage", str(error))

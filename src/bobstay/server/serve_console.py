@@ -17,8 +17,8 @@ from bobstay.server.auth.auth_settings import AuthSettings, OpenBindError, check
 from bobstay.server.auth.host_names import BadAddress
 from bobstay.server.auth.private_files import NotPrivate, opening_page
 from bobstay.server.build_console import ConsoleServer, build_console
-from bobstay.server.console import Config
 from bobstay.server.db.database_errors import DatabaseProblem
+from bobstay.server.server_options import ServerOptions
 from bobstay.server.state_lock import StateLock, StateLockedError
 from bobstay.server.streams.socket_protocol import listening_socket
 from bobstay.server.streams.stream_server import StreamServer, server_options
@@ -44,7 +44,7 @@ class Certificate:
 
 
 def serve(
-    config: Config,
+    config: ServerOptions,
     environment: Environment,
     certificate: Certificate,
     *,
@@ -72,7 +72,7 @@ def serve(
 
 
 async def _run(
-    config: Config,
+    config: ServerOptions,
     environment: Environment,
     certificate: Certificate,
     listener: socket.socket,
@@ -85,7 +85,7 @@ async def _run(
     port: int = listener.getsockname()[1]
     config = replace(config, port=port)
     built = await build_console(config, environment, AuthSettings.of(config, tls=bool(certificate)))
-    lock.write_address(built.console.auth.address())
+    lock.write_address(built.services.auth.address())
     server = _Server(built, certificate, say, browse)
     try:
         await server.serve(sockets=[listener])
@@ -104,12 +104,12 @@ class _Server(StreamServer):
         say: Callable[[str], object],
         browse: Callable[[str], object] | None,
     ) -> None:
-        options = server_options(built.streams.timing)
+        options = server_options(built.services.streams.timing)
         if certificate:
             options |= {"ssl_certfile": certificate.certificate, "ssl_keyfile": certificate.key or None}
         settings = uvicorn.Config(built.app, lifespan="on", log_config=None, proxy_headers=False, **options)
-        super().__init__(settings, built.console.hub)
-        self._console = built.console
+        super().__init__(settings, built.services.streams.hub)
+        self._services = built.services
         self._say = say
         self._browse = browse
         self._page = ""
@@ -119,12 +119,12 @@ class _Server(StreamServer):
         if not self.started:
             return
         gc.freeze()  # objects created until now are permanent: scanning them would pause all requests for 50 ms
-        log.info("bobstay %s serves port %d", __version__, self._console.config.port)
-        auth = self._console.auth
+        log.info("bobstay %s serves port %d", __version__, self._services.options.port)
+        auth = self._services.auth
         address = auth.address(await auth.start_code())
         self._say(address)
         if self._browse is not None:
-            self._page = opening_page(self._console.config.state, address)
+            self._page = opening_page(self._services.options.state, address)
             self._browse(self._page)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -138,7 +138,7 @@ class _Server(StreamServer):
             os.unlink(self._page)
 
 
-def _open_listener(config: Config) -> socket.socket:
+def _open_listener(config: ServerOptions) -> socket.socket:
     try:
         return listening_socket(config.host, config.port)
     except OSError as error:

@@ -7,6 +7,7 @@ import time
 from bobstay.server.db.database import Database
 from bobstay.server.sessions.abandoned_view import observed_view
 from bobstay.server.sessions.session_registry import SessionRegistry
+from bobstay.server.streams.bus import Bus
 from bobstay.server.streams.session_changes import APP
 from bobstay.server.streams.stream_frames import live
 from bobstay.sessions.jsonl_log import SUFFIX
@@ -21,9 +22,10 @@ TELL_EVERY = 0.5
 class SessionLoading:
     """Loads sessions in order; one that is requested earlier is loaded at once."""
 
-    def __init__(self, registry: SessionRegistry, database: Database) -> None:
+    def __init__(self, registry: SessionRegistry, database: Database, bus: Bus) -> None:
         self._registry = registry
         self._database = database
+        self._bus = bus
         self._total = 0
         self._reported_at = 0.0
 
@@ -68,7 +70,7 @@ class SessionLoading:
             return
         self._reported_at = now
         frame = live("sessions.loading", {"left": left, "total": self._total}, topic=APP)
-        self._registry.hub.publish(APP, frame)
+        self._bus.publish(APP, frame)
 
 
 def _changed_at(path: str) -> float:

@@ -82,11 +82,12 @@ MCP_CONFIG = ":mcp_config"
 class SessionSecrets:
     """Secrets by session; stored in the database, and cached so that starting an agent need not wait for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._known: dict[str, dict[str, str]] = {}
 
-    async def load(self, database: Database) -> None:
-        async with database.read_transaction() as connection:
+    async def load(self) -> None:
+        async with self._database.read_transaction() as connection:
             for row in await connection.execute(select(session_env)):
                 self._known.setdefault(row.session_id, {})[row.name] = row.value
 
@@ -99,26 +100,24 @@ class SessionSecrets:
         text = self._known.get(session_id, {}).get(MCP_CONFIG)
         return msgspec.json.decode(text, type=dict[str, Any]) if text else {}
 
-    async def set(
-        self, database: Database, session_id: str, variables: dict[str, str], mcp_config: dict[str, Any] | None = None
-    ) -> None:
+    async def set(self, session_id: str, variables: dict[str, str], mcp_config: dict[str, Any] | None = None) -> None:
         rows = dict(variables)
         if mcp_config:
             rows[MCP_CONFIG] = msgspec.json.encode(mcp_config).decode()
-        await state_tables.set_environment(database, session_id, rows)
+        await state_tables.set_environment(self._database, session_id, rows)
         self._known[session_id] = rows
 
-    async def copy(self, database: Database, parent: str, child: str) -> None:
+    async def copy(self, parent: str, child: str) -> None:
         """Copy the secrets of a session to a session that continues it."""
         if rows := self._known.get(parent):
-            await state_tables.set_environment(database, child, rows)
+            await state_tables.set_environment(self._database, child, rows)
             self._known[child] = dict(rows)
 
-    async def delete(self, database: Database, session_id: str) -> None:
+    async def delete(self, session_id: str) -> None:
         """Delete all secrets of a session."""
         if self._known.pop(session_id, None):
-            await state_tables.set_environment(database, session_id, {})
-            await database.truncate_wal()
+            await state_tables.set_environment(self._database, session_id, {})
+            await self._database.truncate_wal()
 
 
 def server_names(mcp_config: dict[str, Any]) -> tuple[str, ...]:

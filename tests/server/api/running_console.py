@@ -16,7 +16,7 @@ from bobstay.config.environment import Environment
 from bobstay.model.event import Envelope
 from bobstay.server.auth.principal import SCOPES, Scope
 from bobstay.server.build_console import build_console
-from bobstay.server.console import Config
+from bobstay.server.server_options import ServerOptions
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.stream_server import StreamServer, server_options
 from bobstay.server.streams.stream_timing import StreamTiming
@@ -55,7 +55,7 @@ class RunningConsole:
         """Of a token that may do everything."""
         config.setdefault("push_to_loopback", True)  # the push services of tests are on this machine
         state = str(folder / "bobstay" / "server")
-        self.config = Config(state=state, port=self.port, roots=(str(folder),), **config)
+        self.config = ServerOptions(state=state, port=self.port, roots=(str(folder),), **config)
         variables = {
             "HOME": str(folder),
             "BOBSTAY_HOME": str(folder / "bobstay"),
@@ -70,11 +70,11 @@ class RunningConsole:
     async def __aenter__(self) -> Self:
         built = await build_console(self.config, self.environment)
         self.built = built
-        self.console = built.console
-        self.console.registry.listeners.append(self._session_changed)
+        self.services = built.services
+        self.services.registry.listeners.append(self._session_changed)
         options = server_options(StreamTiming.of(self.config.heartbeat))
         settings = uvicorn.Config(built.app, lifespan="on", log_config=None, **options)
-        self.server = StreamServer(settings, self.console.hub)
+        self.server = StreamServer(settings, self.services.streams.hub)
         self._serving = asyncio.create_task(self.server.serve(sockets=[self.socket]))
         async with asyncio.timeout(DEADLINE):
             while not self.server.started:
@@ -88,7 +88,7 @@ class RunningConsole:
         await self._serving
 
     def view(self, session_id: str) -> SessionView:
-        return self.console.registry.view(session_id)
+        return self.services.registry.view(session_id)
 
     async def until(self, session_id: str, condition: Callable[[SessionView], bool]) -> SessionView:
         """Wait until a session's view is as wanted."""
@@ -115,7 +115,7 @@ class RunningConsole:
 
     async def token(self, *scopes: Scope) -> dict[str, str]:
         """The header of a new token."""
-        _, secret = await self.console.auth.clients.create(
+        _, secret = await self.services.auth.clients.create(
             "token", "ada", scopes, label="test", by="test", lifetime=None
         )
         return {"Authorization": f"Bearer {secret}"}

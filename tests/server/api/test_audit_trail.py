@@ -80,7 +80,7 @@ async def test_who_is_refused_at_a_socket_is_written_down(server: RunningConsole
         async with connect(f"ws://{server.host}{paths[1]}", additional_headers=reader, proxy=None):
             pass
     assert (await entries(server, "what=refused"))[0]["detail"]["code"] == "forbidden"
-    await server.console.auxiliary_workers.stop_session(id)
+    await server.services.auxiliary_workers.stop_session(id)
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_only_so_many_refusals_a_minute_are_listed_and_the_rest_counted() -> Non
         def record(self, who: str, what: str, detail: dict[str, Any], session: str = "") -> None:
             recorded.append((what, detail))
 
-    refusals = Refusals(lambda: now[0])
+    refusals = Refusals(AuditRecorder(), lambda: now[0])
     for _ in range(MOST_REFUSALS + 40):
-        refusals.record(AuditRecorder(), "", "GET x", {})
+        refusals.record("", "GET x", {})
     assert len(recorded) == MOST_REFUSALS
     now[0] = 61.0
-    refusals.record(AuditRecorder(), "", "GET x", {})
+    refusals.record("", "GET x", {})
     assert recorded[MOST_REFUSALS] == ("refused", {"not_listed": 40})
     assert len(recorded) == MOST_REFUSALS + 2
 

@@ -5,6 +5,8 @@ import os
 import subprocess
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from tests.modelserver.server import ModelServer
 from tests.server.api.running_console import RunningConsole
 
@@ -45,11 +47,14 @@ async def test_a_demo_project_is_not_proposed_for_the_next_session(server: Runni
     assert [each["path"] for each in found] == [demo["cwd"]]
 
 
-async def test_sessions_begin_where_the_server_was_started(server: RunningConsole) -> None:
-    config = (await server.get("/api/v1/config")).json
+async def test_sessions_begin_where_the_server_was_started(model: ModelServer, tmp_path: Path) -> None:
+    async with RunningConsole(model, tmp_path) as server:
+        config = (await server.get("/api/v1/config")).json
     assert config["start_directory"] == config["roots"][0]  # this very process was started elsewhere
-    server.console.config = type(server.config)(state=server.config.state)
-    assert (await server.get("/api/v1/config")).json["start_directory"] == os.path.realpath(Path.cwd())
+    anywhere = RunningConsole(model, tmp_path)
+    anywhere.config = replace(anywhere.config, roots=())
+    async with anywhere as server:
+        assert (await server.get("/api/v1/config")).json["start_directory"] == os.path.realpath(Path.cwd())
 
 
 async def test_a_directory_that_was_added_can_be_worked_in_also_after_a_restart(

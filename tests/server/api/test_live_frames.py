@@ -131,7 +131,7 @@ async def test_news_of_a_work_tree_are_described(server: RunningConsole) -> None
         tab = Tab(socket)
         await tab.say(type="subscribe", topic=f"session:{id}", after=0)
         await tab.until(lambda found: "stream.synchronized" in found)
-        await server.console.auxiliary_workers.watch(id)
+        await server.services.auxiliary_workers.watch(id)
         (server.work / "new").write_text("x\n")
         await tab.until(lambda found: "diff.changed" in found)
         assert tab.types["diff.changed"]["data"]["files"] == [

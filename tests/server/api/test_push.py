@@ -14,11 +14,11 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from bobstay.server.console import Config
 from bobstay.server.notifications.notification import Notification
 from bobstay.server.notifications.push_encryption import MOST, BadKeys, SubscriptionSecrets, encrypt
 from bobstay.server.notifications.push_sender import BadEndpoint, check_endpoint, find_push_route, send_push
 from bobstay.server.notifications.vapid import NAME, PushUnusable, Vapid, b64url
+from bobstay.server.server_options import ServerOptions
 from bobstay.system.network import Network
 from bobstay.system.proxies import Proxies
 from bobstay.tools.web_address import parse_url
@@ -133,17 +133,17 @@ async def test_a_service_is_reached_through_the_proxy_of_the_environment(model: 
 
 async def wait_idle(server: RunningConsole) -> Any:
     """Wait until nobody is being told anything; the devices there are then."""
-    assert server.console.notifier is not None
+    assert server.services.notifier is not None
     async with asyncio.timeout(DEADLINE):
-        await server.console.notifier.wait_idle()
+        await server.services.notifier.wait_idle()
     return (await server.get(f"{PUSH}/subscriptions")).json["subscriptions"]
 
 
 async def test_a_busy_service_is_asked_again_but_not_for_ever(
     server: RunningConsole, model: ModelServer, service: PushService
 ) -> None:
-    assert server.console.notifier is not None
-    server.console.notifier.pauses = (0.01, 0.01)
+    assert server.services.notifier is not None
+    server.services.notifier.pauses = (0.01, 0.01)
     await subscribed(server, service, Browser())
     service.answers = [b"429 Too Many Requests\r\n", b"503 Busy\r\n"]
     await asking(server, model, "one")
@@ -163,8 +163,8 @@ async def test_a_busy_service_is_asked_again_but_not_for_ever(
 async def test_an_answered_question_is_not_told_any_more(
     server: RunningConsole, model: ModelServer, service: PushService
 ) -> None:
-    assert server.console.notifier is not None
-    server.console.notifier.pauses = (0.2,)
+    assert server.services.notifier is not None
+    server.services.notifier.pauses = (0.2,)
     await subscribed(server, service, Browser())
     service.answers = [b"503 Busy\r\n"]
     id = await asking(server, model, "one")
@@ -178,7 +178,7 @@ async def test_an_answered_question_is_not_told_any_more(
 
 async def test_a_device_goes_with_its_client(server: RunningConsole, model: ModelServer, service: PushService) -> None:
     """FM-46: revoking a client ends what it had."""
-    auth = server.console.auth
+    auth = server.services.auth
     client, secret = await auth.clients.create("token", "eve", ("read",), label="x", by="test", lifetime=None)
     headers = {"Authorization": f"Bearer {secret}"}
     browser = Browser()
@@ -191,7 +191,7 @@ async def test_a_device_goes_with_its_client(server: RunningConsole, model: Mode
 
 
 async def test_devices_are_their_owners_alone(server: RunningConsole, service: PushService) -> None:
-    auth = server.console.auth
+    auth = server.services.auth
     headers: dict[str, dict[str, str]] = {}
     for who in ("eve", "bob"):
         _, secret = await auth.clients.create("token", who, ("read",), label="x", by="test", lifetime=None)
@@ -265,7 +265,7 @@ async def test_who_may_read_cannot_have_requests_sent_to_this_machine(
     model: ModelServer, tmp_path: Path, service: PushService
 ) -> None:
     """Neither to its programs nor to those of its networks, as long as nobody configures it otherwise."""
-    async with RunningConsole(model, tmp_path, push_to_loopback=Config(state="").push_to_loopback) as server:
+    async with RunningConsole(model, tmp_path, push_to_loopback=ServerOptions(state="").push_to_loopback) as server:
         body = service.subscription(Browser())
         for endpoint in (body["endpoint"], "https://10.0.0.1/x", "https://192.168.0.1/x", "https://a.localhost/x"):
             reply = await server.post(f"{PUSH}/subscriptions", {**body, "endpoint": endpoint})

@@ -195,9 +195,11 @@ class AuthServer:
         static.mkdir(exist_ok=True)
         (static / "index.html").write_text("<!doctype html><title>console</title>")
         (static / "app.js").write_text("'use strict'")
+        # The routes used here need no other services.
+        services: Any = SimpleNamespace(auth=self.auth, audit=NoAuditLog(), refusals=Refusals(NoAuditLog()))
         app = Starlette(
             routes=[
-                *(make_route(endpoint) for endpoint in (*ENDPOINTS, *MINE)),
+                *(make_route(endpoint, services) for endpoint in (*ENDPOINTS, *MINE)),
                 Route("/api/v1/stream", self._stream),
                 Route("/api/v1/forgotten", _forgotten),
                 WebSocketRoute("/api/v1/ws", self._socket),
@@ -207,8 +209,6 @@ class AuthServer:
             ]
         )
         app.state.acts = []
-        # The routes used here want nothing else of a console.
-        app.state.console = SimpleNamespace(auth=self.auth, audit=NoAuditLog(), refusals=Refusals())
         return app
 
     async def _stream(self, request: Request) -> Response:

@@ -10,7 +10,7 @@ from starlette.types import Scope
 
 from bobstay.server.auth.auth_settings import AuthSettings
 from bobstay.server.auth.origin_policy import OriginPolicy, RequestOrigin
-from bobstay.server.console import Config
+from bobstay.server.server_options import ServerOptions
 from tests.server.auth.auth_server import AuthServer
 
 CLAIMS = {
@@ -152,7 +152,7 @@ def test_a_user_named_twice_is_named_by_nobody() -> None:
 
 
 def test_proxies_named_at_the_start_reach_the_rules() -> None:
-    config = Config("/state", user_header="X-User", proxies=("10.0.0.0/8",))
+    config = ServerOptions("/state", user_header="X-User", proxies=("10.0.0.0/8",))
     named = (("X-User", "ada"), ("X-Forwarded-For", "203.0.113.9"))
     from_proxy = inspect(AuthSettings.of(config), "10.1.2.3", *named)
     assert (from_proxy.user, from_proxy.address) == ("ada", "203.0.113.9")

@@ -25,13 +25,14 @@ from bobstay.model.event import (
 from bobstay.model.message import Text, ToolCall, ToolReply, Usage
 from bobstay.server.db.database import Database
 from bobstay.server.db.projected_tables import sessions
+from bobstay.server.external_sessions import ExternalSessions
 from bobstay.server.inbox import Inbox
-from bobstay.server.server_ports import NoIndex
 from bobstay.server.sessions.abandoned_view import observed_view
-from bobstay.server.sessions.external_sessions import ExternalSessions
+from bobstay.server.sessions.session_index import NoIndex
 from bobstay.server.sessions.session_registry import SessionRegistry, fold_file
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.hub import Hub
+from bobstay.server.streams.stream_publisher import StreamPublisher
 from bobstay.sessions.log_store import LogStore
 from tests.server.db.desk import Desk
 from tests.server.db.test_same_either_way import events
@@ -57,7 +58,7 @@ async def ways(folder: Path, desk: Desk) -> dict[str, SessionView]:
     finally:
         await anew.close()
     found["from its file"] = fold_file(desk.store, "one")
-    registry = SessionRegistry(LogStore(desk.store.directory), Hub(), NoIndex())
+    registry = SessionRegistry(LogStore(desk.store.directory), StreamPublisher(Hub()), NoIndex())
     await ExternalSessions(registry, Inbox(), str(folder)).refresh("one")
     assert registry.view("one") == observed_view(registry.store, found["from its file"]), (
         "by who looks at what others write"

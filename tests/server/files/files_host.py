@@ -15,14 +15,22 @@ from bobstay.config.environment import Environment
 from bobstay.model.session_events import SessionConfig
 from bobstay.server.api import blobs_routes, diff_routes, files_routes, worktrees_routes
 from bobstay.server.api.dispatch import make_route
+from bobstay.server.api.services import Services
+from bobstay.server.api.session_owner import LocalOwner
+from bobstay.server.auth.audit_port import NoAuditLog, Refusals
 from bobstay.server.auth.principal import OWNER, Principal
-from bobstay.server.console import Config, Console
+from bobstay.server.files.session_directory import WORKTREES
+from bobstay.server.revert.revert_undo import Undos
+from bobstay.server.root_directories import RootDirectories
 from bobstay.server.runner import Runner
-from bobstay.server.server_ports import NoIndex
+from bobstay.server.server_options import ServerOptions
 from bobstay.server.sessions.open_session import OpenSession
+from bobstay.server.sessions.session_index import NoIndex
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.streams.hub import Hub
+from bobstay.server.streams.stream_publisher import StreamPublisher
 from bobstay.server.workers.worker import WorkerError
+from bobstay.server.worktrees import Worktrees
 from bobstay.sessions.log_store import LogStore
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -65,19 +73,23 @@ class FilesHost:
         variables = {"HOME": str(self.home), "BOBSTAY_HOME": str(self.root / "bobstay"), "PATH": PATH}
         self.environment = Environment.read(variables)
         self.hub = Hub()
-        self.registry = SessionRegistry(LogStore(self.environment.paths.sessions), self.hub, NoIndex())
-        config = Config(state=str(self.root / "bobstay" / "server"), roots=(str(self.root),))
-        given: dict[str, Any] = dict.fromkeys(Console.__struct_fields__[: -len(Console.__struct_defaults__)])
-        given |= {"config": config, "environment": self.environment, "registry": self.registry, "hub": self.hub}
-        self.console = Console(**given | {"auth": _Authentication(), "runner": Runner(self.registry, _no_agents)})
+        self.registry = SessionRegistry(LogStore(self.environment.paths.sessions), StreamPublisher(self.hub), NoIndex())
+        options = ServerOptions(state=str(self.root / "bobstay" / "server"), roots=(str(self.root),))
+        self.roots = RootDirectories(options, self.environment.paths)
+        worktrees = os.path.join(self.environment.paths.bobstay, WORKTREES)
+        given: dict[str, Any] = dict.fromkeys(Services.__struct_fields__)
+        given |= {"options": options, "environment": self.environment, "registry": self.registry, "roots": self.roots}
+        given |= {"auth": _Authentication(), "runner": Runner(self.registry, _no_agents), "undos": Undos()}
+        given |= {"audit": NoAuditLog(), "refusals": Refusals(NoAuditLog()), "owners": LocalOwner()}
+        given |= {"worktrees": Worktrees(worktrees, self.environment.children)}
+        self.services = Services(**given)
         endpoints = (
             *files_routes.ENDPOINTS,
             *diff_routes.ENDPOINTS,
             *worktrees_routes.ENDPOINTS,
             *blobs_routes.ENDPOINTS,
         )
-        self.app = Starlette(routes=[make_route(endpoint) for endpoint in endpoints])
-        self.app.state.console = self.console
+        self.app = Starlette(routes=[make_route(endpoint, self.services) for endpoint in endpoints])
 
     def session(self, cwd: Path | None = None, **config: Any) -> OpenSession:
         return self.registry.create(str(cwd or self.work), SessionConfig(**config))

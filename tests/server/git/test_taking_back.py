@@ -256,11 +256,11 @@ async def test_what_cannot_be_taken_back_is_refused_with_words(
 
 async def test_a_folder_that_became_a_link_leads_nowhere(host: FilesHost) -> None:
     """FM-46: between look and deed the folder is swapped for a link to the outside."""
-    from bobstay.server.files.session_directory import allowed_roots, open_session_directory
+    from bobstay.server.files.session_directory import open_session_directory
 
     (host.outside / "file").write_text("precious")
     (host.work / "folder").symlink_to(host.outside)
-    with open_session_directory(str(host.work), allowed_roots(host.console)) as place:
+    with open_session_directory(str(host.work), host.roots.allowed()) as place:
         for deed in (
             lambda: confined_write.write_file(place, "folder/file", b"x", 0o644, over=""),
             lambda: confined_write.remove_file(place, "folder/file", version=""),
@@ -288,12 +288,12 @@ async def test_nothing_is_told_of_files_a_link_leads_to(host: FilesHost) -> None
 
 async def test_what_somebody_writes_at_the_last_moment_is_not_written_over(host: FilesHost) -> None:
     from bobstay.server.errors import ApiError
-    from bobstay.server.files.session_directory import allowed_roots, open_session_directory
+    from bobstay.server.files.session_directory import open_session_directory
     from bobstay.server.files.working_changes import file_version
 
     target = host.work / "text"
     target.write_text("shown\n")
-    with open_session_directory(str(host.work), allowed_roots(host.console)) as place:
+    with open_session_directory(str(host.work), host.roots.allowed()) as place:
         seen = file_version(place, "text")[0]
         target.write_text("written meanwhile\n")
         with pytest.raises(ApiError, match="Look at the diff again"):
@@ -311,7 +311,7 @@ async def test_without_a_copy_nothing_is_touched_and_the_index_neither(host: Fil
     (host.work / "edited").write_text("staged\n")
     git(host.work, "add", ".")
     review = Review(host)
-    state = Path(host.console.config.state)
+    state = Path(host.services.options.state)
     state.mkdir(parents=True, exist_ok=True)
     (state / "rejected").write_text("a file in the way")
     reply = await review.reject(await review.file("edited"))

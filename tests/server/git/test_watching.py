@@ -11,7 +11,6 @@ import pytest
 
 from bobstay.model.event import Durable
 from bobstay.model.session_events import WorkerExited, WorkerStarted
-from bobstay.server.files.session_directory import allowed_roots
 from bobstay.server.streams.hub import EVERYTHING, HubClient
 from bobstay.server.workers import diff_watcher
 from bobstay.server.workers.diff_watcher import GitDiffWorker
@@ -34,7 +33,7 @@ class Window:
             self.log.append,
             host.hub,
             cwd=str(host.work),
-            bounds=allowed_roots(host.console),
+            bounds=host.roots.allowed(),
             environment=host.environment.children,
         )
 

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from msgspec.structs import replace
 
 from bobstay.model.message import Text
-from bobstay.server import session_commands
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.stage import Stage
@@ -19,7 +18,7 @@ async def test_another_model_answers_from_the_next_step_on(model: ModelServer, s
     view = await here.launch(model.play("look", look, Step(blocks=[Say("done")])))
     await gate.reached()
     config = replace(here.registry.view(view.id).config, model="haiku")
-    await session_commands.configure(here.console, view.id, config, by="ada")
+    await here.commands.configure(view.id, config, by="ada")
     gate.open()
     await here.until_status(view.id, "completed")
     first, second = (asked.body["model"] for asked in model.requests)
@@ -34,7 +33,7 @@ async def test_words_that_are_edited_keep_their_place_in_the_queue(model: ModelS
     for message_text in ("first", "second"):
         await here.say(view.id, message_text)
     queued = here.registry.view(view.id).queued
-    await session_commands.edit_input(here.console, view.id, queued[0].id, (Text("first, but better"),))
+    await here.commands.edit_input(view.id, queued[0].id, (Text("first, but better"),))
     assert [entry.text for entry in here.registry.view(view.id).queued] == ["first, but better", "second"]
     gate.open()
     await here.until(view.id, lambda view: view.turns == 3 and view.status == "completed")

@@ -11,10 +11,9 @@ from bobstay.model.event import InteractionClosed, InteractionOpened, Prompted, 
 from bobstay.model.message import Text, ToolCall
 from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.providers.catalogue import lookup
-from bobstay.server import session_commands
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
-from bobstay.server.session_commands import UserMessage
+from bobstay.server.session_creation import UserMessage
 from bobstay.server.sessions.session_view import SessionView, context_limit, input_hash
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
@@ -123,7 +122,7 @@ async def test_an_interrupt_ends_the_turn(model: ModelServer, stage: Make) -> No
     prompt = model.play("long", Step(blocks=[Call("Bash", {"command": "sleep 1000"}, "c")]), Step(blocks=[Say("x")]))
     view = await here.launch(prompt, allowed_tools=("Bash(sleep *)",))
     await here.until(view.id, lambda view: any(isinstance(event, ToolStarted) for event in here.events(view.id)))
-    await session_commands.interrupt(here.console, view.id, by="ada")
+    await here.commands.interrupt(view.id, by="ada")
     await here.until_status(view.id, "interrupted")
     assert statuses(here, view.id)[-2:] == ["interrupting", "interrupted"]
     done = [event for event in here.events(view.id) if isinstance(event, RunDone)]
@@ -135,7 +134,7 @@ async def test_interrupting_what_does_not_run_is_a_conflict(model: ModelServer, 
     view = await here.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
     await here.until_status(view.id, "completed")
     with pytest.raises(ApiError, match="completed") as caught:
-        await session_commands.interrupt(here.console, view.id)
+        await here.commands.interrupt(view.id)
     assert caught.value.status == 409
 
 
@@ -146,10 +145,10 @@ async def test_the_same_message_five_times_is_heard_once(model: ModelServer, sta
     view = await here.launch(model.play("one", Step(blocks=[Say("wait")], gate=gate)))
     await gate.reached()
     text = UserMessage((Text(model.play("two", Step(blocks=[Say("second")]))),), "ada", "client-1")
-    ids = {await session_commands.send_message(here.console, view.id, text) for _ in range(5)}
+    ids = {await here.commands.send_message(view.id, text) for _ in range(5)}
     gate.open()
     await here.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
-    ids.add(await session_commands.send_message(here.console, view.id, text))
+    ids.add(await here.commands.send_message(view.id, text))
     assert len(ids) == 1
     prompts = [event for event in here.events(view.id) if isinstance(event, Prompted) and event.origin == "human"]
     assert len(prompts) == 2
@@ -205,7 +204,7 @@ async def test_continuing_makes_a_child_that_remembers(model: ModelServer, stage
     view = await here.launch(model.play("one", Step(blocks=[Say("First.")])))
     await here.until_status(view.id, "completed")
     prompt = model.play("two", Step(blocks=[Say("Second.")]))
-    child = await session_commands.continue_session(here.console, view.id, UserMessage((Text(prompt),), "ada"))
+    child = await here.creation.continue_session(view.id, UserMessage((Text(prompt),), "ada"))
     assert (child.parent, child.id != view.id) == (view.id, True)
     await here.until_status(child.id, "completed")
     assert "First." in str(model.requests[-1].body["messages"])
@@ -240,7 +239,7 @@ async def test_the_context_limit_is_that_of_the_model_and_of_the_settings(model:
     view = await here.launch(prompt, model="claude-haiku-4-5")
     done = await here.until_status(view.id, "completed")
     assert done.context_limit == lookup("claude-haiku-4-5").context
-    settings = Path(here.console.environment.paths.bobstay) / "settings.json"
+    settings = Path(here.environment.paths.bobstay) / "settings.json"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text('{"models": {"claude-haiku-4-5": {"context": 123456}}}')
     again = await here.launch(model.play("again", Step(blocks=[Say("Hello.")])), model="claude-haiku-4-5")

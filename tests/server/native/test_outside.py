@@ -16,8 +16,7 @@ from bobstay.model.ids import new_id
 from bobstay.model.message import Image, Text
 from bobstay.model.session_events import SessionChanged
 from bobstay.print_mode.control_socket import ControlSocket
-from bobstay.server import session_commands
-from bobstay.server.session_commands import UserMessage
+from bobstay.server.session_creation import UserMessage
 from bobstay.sessions.log import SessionBusy
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
@@ -55,7 +54,7 @@ async def test_a_run_of_the_command_line_is_watched_and_gone_on_with(model: Mode
     await appeared(here, id, "running")
     assert here.registry.view(id).elsewhere
     with pytest.raises(SessionBusy):
-        await session_commands.change_metadata(here.console, id, SessionChanged(title="mine"))
+        await here.commands.change_metadata(id, SessionChanged(title="mine"))
     gate.open()
     await process.communicate()
     await appeared(here, id, "completed")
@@ -73,7 +72,7 @@ async def test_its_approval_is_answered_in_the_console(model: ModelServer, stage
     path = os.path.join(here.variables["BOBSTAY_HOME"], "run", f"{id}.sock")
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     (entry,) = here.registry.view(id).interactions
-    outcome = await here.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, here.outside.answer)
+    outcome = await here.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, here.external.answer)
     assert (outcome.outcome, outcome.by) == ("allowed", "ada")
     await process.communicate()
     assert process.returncode == 0
@@ -88,13 +87,13 @@ async def test_a_message_to_it_keeps_its_pictures_and_is_heard_once(model: Model
     process, id = await command_line(here, model.play("ask", *steps), "--ask", "console")
     await appeared(here, id, "waiting_input")
     text = UserMessage((Text("look at this"), Image("image/png", PIXEL)), "ada", "mine-1")
-    sent = await asyncio.gather(*(session_commands.send_message(here.console, id, text, "steer") for _ in range(3)))
+    sent = await asyncio.gather(*(here.commands.send_message(id, text, "steer") for _ in range(3)))
     (queued,) = [event for event in here.events(id) if isinstance(event, InputQueued)]
     assert sent == [queued.id] * 3
     assert (queued.blocks, queued.client_id, queued.how) == (text.blocks, "mine-1", "steer")
-    assert await session_commands.send_message(here.console, id, text) == queued.id
+    assert await here.commands.send_message(id, text) == queued.id
     (entry,) = here.registry.view(id).interactions
-    await here.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, here.outside.answer)
+    await here.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, here.external.answer)
     await process.communicate()
     assert PIXEL in str(model.requests[-1].body["messages"])
 
@@ -102,7 +101,7 @@ async def test_a_message_to_it_keeps_its_pictures_and_is_heard_once(model: Model
 async def test_those_who_want_to_be_reached_at_once_share_one_socket(model: ModelServer, stage: Make) -> None:
     """A second socket under the same name would leave the first open and unreachable."""
     here = await stage()
-    environment = here.console.environment
+    environment = here.environment
     session = await open_session(Options(cwd=str(here.work)), environment=environment)
     contact = ControlSocket()
     contact.attach(session)
@@ -129,7 +128,7 @@ async def test_it_is_stopped_from_the_console(model: ModelServer, stage: Make) -
     prompt = model.play("ask", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
     process, id = await command_line(here, prompt, "--ask", "console")
     await appeared(here, id, "waiting_input")
-    await session_commands.interrupt(here.console, id, by="ada")
+    await here.commands.interrupt(id, by="ada")
     await process.communicate()
     await appeared(here, id, "interrupted")
     assert not (here.work / "ran").exists()
@@ -144,7 +143,7 @@ async def test_one_that_was_killed_is_shown_as_interrupted(model: ModelServer, s
     process.kill()
     await process.communicate()
     gate.open()
-    await here.outside.refresh(id)
+    await here.external.refresh(id)
     assert here.registry.view(id).status == "interrupted"
     await here.say(id, model.play("two", Step(blocks=[Say("Going on.")])))
     await here.until_status(id, "completed")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from bobstay.model.event import Noted
 from bobstay.model.session_events import SessionChanged, SessionConfig, WorkerStarted
-from bobstay.server import session_commands
 from bobstay.server.capacity import Capacity
 from bobstay.server.runner import MOST_FAILURES, Runner
+from bobstay.server.session_creation import UserMessage
 from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.workers.native_worker import NativeServices, NativeWorker
 from tests.modelserver.script import Gate, Say, Step
@@ -31,15 +31,15 @@ class SlowWorker(NativeWorker):
 
 
 def _slow(stage: Stage, ready: asyncio.Event) -> Runner:
-    """A runner for `stage` whose agents are up when `ready` is set."""
-    parts = NativeServices(stage.console.environment, stage.inbox, Capacity(8))
+    """The runner of `stage`, whose agents are now up when `ready` is set."""
+    parts = NativeServices(stage.environment, stage.inbox, Capacity(8))
 
     def make(id: str, epoch: int, session: OpenSession) -> NativeWorker:
         worker = SlowWorker(id, epoch, session, parts)
         worker.ready = ready
         return worker
 
-    stage.runner = stage.console.runner = Runner(stage.registry, make)
+    stage.make_worker = make
     return stage.runner
 
 
@@ -68,7 +68,7 @@ async def test_a_change_while_the_agent_starts_leaves_it_its_log(model: ModelSer
     view = await here.launch("")
     saying = asyncio.create_task(here.say(view.id, model.play("hello", Step(blocks=[Say("Hello.")]))))
     await here.until_status(view.id, "starting")
-    await session_commands.change_metadata(here.console, view.id, SessionChanged(title="named"))
+    await here.commands.change_metadata(view.id, SessionChanged(title="named"))
     ready.set()
     await saying
     done = await here.until_status(view.id, "completed", "failed")
@@ -81,7 +81,7 @@ async def test_interrupting_what_waits_in_line_is_not_undone(model: ModelServer,
     await here.launch(model.play("first", Step(blocks=[Say("wait")], gate=gate)))
     await gate.reached()
     view = await here.launch(model.play("second", Step(blocks=[Say("never")])))
-    assert (await session_commands.interrupt(here.console, view.id, by="ada")).status == "interrupted"
+    assert (await here.commands.interrupt(view.id, by="ada")).status == "interrupted"
     await here.runner.reconcile(view.id)
     assert here.runner.worker(view.id) is None
     assert here.registry.view(view.id).status == "interrupted"
@@ -95,7 +95,7 @@ async def test_an_interrupt_while_the_agent_starts_is_kept_for_it(model: ModelSe
     view = await here.launch("")
     saying = asyncio.create_task(here.say(view.id, model.play("first", Step(blocks=[Say("never")]))))
     await here.until_status(view.id, "starting")
-    assert (await session_commands.interrupt(here.console, view.id, by="ada")).status == "interrupting"
+    assert (await here.commands.interrupt(view.id, by="ada")).status == "interrupting"
     ready.set()
     await saying
     stopped = await here.until_status(view.id, "interrupted", "completed", "failed")
@@ -180,7 +180,7 @@ async def test_changes_at_once_of_a_session_nobody_runs_all_get_in(stage: Make) 
     here = await stage()
     view = await here.launch("")
     changes = (SessionChanged(title="a"), SessionChanged(pinned=True), SessionChanged(archived=True), SessionChanged())
-    await asyncio.gather(*(session_commands.change_metadata(here.console, view.id, change) for change in changes))
+    await asyncio.gather(*(here.commands.change_metadata(view.id, change) for change in changes))
     changed = here.registry.view(view.id)
     assert (changed.title, changed.pinned, changed.archived) == ("a", True, True)
     assert here.registry.get_open(view.id) is None
@@ -192,6 +192,6 @@ async def test_a_session_nobody_runs_is_let_go(model: ModelServer, stage: Make) 
     draft = await here.launch("")
     parent = await here.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
     await here.until_status(parent.id, "completed")
-    child = await session_commands.continue_session(here.console, parent.id, session_commands.UserMessage())
+    child = await here.creation.continue_session(parent.id, UserMessage())
     await here.runner.stop_agent(parent.id)
     assert [here.registry.get_open(id) for id in (draft.id, child.id, parent.id)] == [None, None, None]

@@ -10,10 +10,8 @@ from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import InteractionClosed, InteractionOpened, RunDone, ToolDone, ToolStarted
 from bobstay.model.message import Text
 from bobstay.model.session_events import SessionConfig, WorkerExited, WorkerStarted
-from bobstay.server import session_commands
-from bobstay.server.crash_recovery import end_orphans, recover
 from bobstay.server.errors import ApiError
-from bobstay.server.session_commands import UserMessage
+from bobstay.server.session_creation import UserMessage
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.workers.native_worker import NativeWorker
 from tests.modelserver.script import Call, Gate, Say, Step
@@ -42,7 +40,7 @@ async def crash(stage: Stage) -> None:
 async def decided(stage: Stage, view: SessionView) -> None:
     """Allow what is asked, as the route does."""
     entry = view.interactions[0]
-    deliver = session_commands.answer_delivery(stage.console, stage.registry.view(view.id))
+    deliver = stage.commands.answer_delivery(stage.registry.view(view.id))
     await stage.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, deliver)
 
 
@@ -98,7 +96,7 @@ async def test_an_answer_is_the_next_try(model: ModelServer, stage: Make) -> Non
     inner, away = first.work / "inner", first.work / "away"
     inner.mkdir()
     text = UserMessage((Text(asking(model)),), "ada")
-    view = await session_commands.launch(first.console, str(inner), SessionConfig(), text)
+    view = await first.creation.launch(str(inner), SessionConfig(), text)
     await first.until_status(view.id, "waiting_input")
     await crash(first)
     inner.rename(away)
@@ -121,9 +119,9 @@ async def test_a_kept_approval_can_be_given_up(model: ModelServer, stage: Make) 
     second = await stage(key="")
     assert second.registry.view(view.id).status == "waiting_input"
     (await second.registry.acquire(view.id)).record(WorkerStarted("old-shell", "terminal", pid=2**22 + 1))
-    await end_orphans(second.console)
+    await second.recovery.end_orphans()
     (await second.registry.acquire(view.id)).record(WorkerStarted("shell", "terminal"))
-    await session_commands.interrupt(second.console, view.id, by="ada")
+    await second.commands.interrupt(view.id, by="ada")
     given_up = second.registry.view(view.id)
     assert (given_up.status, given_up.interactions, given_up.open_calls) == ("interrupted", (), ())
     (closed,) = [event for event in second.events(view.id) if isinstance(event, InteractionClosed)]
@@ -199,7 +197,7 @@ async def test_a_turn_that_runs_already_is_not_taken_for_one_that_was_cut_off(mo
     here, gate = await stage(), Gate()
     view = await here.launch(model.play("slow", Step(blocks=[Say("all of it")], gate=gate)))
     await gate.reached()
-    await recover(here.console)
+    await here.recovery.recover()
     gate.open()
     await here.until_status(view.id, "completed")
     assert [event.ending for event in here.events(view.id) if isinstance(event, RunDone)] == ["completed"]
@@ -215,7 +213,7 @@ async def test_what_was_left_behind_is_noted_without_taking_the_log_from_an_agen
     session.record(WorkerStarted("old-terminal", "terminal", pid=2**22 + 1))
     quiet = await here.launch("")
     (await here.registry.acquire(quiet.id)).record(WorkerStarted("mute", "process", pid=2**22 + 2, ready=False))
-    await end_orphans(here.console)
+    await here.recovery.end_orphans()
     assert [worker.state for worker in here.registry.view(quiet.id).workers] == ["stopped"]
     exits = [event for event in here.events(view.id) if isinstance(event, WorkerExited)]
     assert [(event.worker, event.why) for event in exits] == [("old-terminal", "lost")]
@@ -276,7 +274,7 @@ async def test_a_server_that_is_stopped_in_good_order_says_why_its_work_was_inte
     stopped = await first.launch(model.play("stopped", Step(blocks=[Say("wait")], gate=gates[1])))
     for gate in gates:
         await gate.reached()
-    await session_commands.interrupt(first.console, stopped.id, by="ada")
+    await first.commands.interrupt(stopped.id, by="ada")
     await first.until_status(stopped.id, "interrupted")
     await first.close()
     second = await stage()

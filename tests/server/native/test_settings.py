@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import InteractionOpened, ModeChanged, ToolDone
 from bobstay.model.session_events import WorkerExited
-from bobstay.server import session_commands
 from bobstay.server.errors import ApiError
 from bobstay.server.workers import bypass_timer
 from bobstay.server.workers.native_worker import NativeWorker
@@ -42,7 +41,7 @@ async def test_a_mode_that_was_set_holds_now_and_after_a_restart(model: ModelSer
     view = await first.launch(model.play("one", Step(blocks=[Say("hi")])))
     await first.until_status(view.id, "completed")
     config = replace(first.registry.view(view.id).config, permission_mode="acceptEdits")
-    await session_commands.configure(first.console, view.id, config, by="ada")
+    await first.commands.configure(view.id, config, by="ada")
     assert first.registry.view(view.id).permission_mode == "acceptEdits"
     await first.say(view.id, touch(model, "two", "second"))
     await first.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
@@ -98,7 +97,7 @@ async def test_a_workflow_refuses_modes_that_would_lift_it(model: ModelServer, s
     await here.until_status(view.id, "completed")
     config = replace(here.registry.view(view.id).config, permission_mode="acceptEdits")
     with pytest.raises(ApiError, match="research"):
-        await session_commands.configure(here.console, view.id, config)
+        await here.commands.configure(view.id, config)
 
 
 async def test_a_call_that_never_ends_does_not_hold_up_a_stop(model: ModelServer, stage: Make) -> None:
@@ -111,7 +110,7 @@ async def test_a_call_that_never_ends_does_not_hold_up_a_stop(model: ModelServer
     view = await here.launch(prompt, allowed_tools=("Bash",))
     await until((here.work / "deaf").exists)
     async with asyncio.timeout(DEADLINE):
-        await session_commands.interrupt(here.console, view.id, by="ada", force=True)
+        await here.commands.interrupt(view.id, by="ada", force=True)
     stopped = await here.until_status(view.id, "interrupted")
     assert [event for event in here.events(view.id) if isinstance(event, ToolDone)] or not stopped.open_calls
 

@@ -14,7 +14,6 @@ import pytest
 from msgspec.structs import replace
 
 from bobstay.model.event import SessionStarted
-from bobstay.server import session_commands
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.abandoned_view import has_writer
 from bobstay.server.sessions.log_move import move
@@ -54,7 +53,7 @@ async def test_a_pipe_among_the_sessions_holds_up_nobody(model: ModelServer, sta
         assert set(second.registry.views) == {view.id}
         os.mkfifo(folder / "later.jsonl")
         with pytest.raises(OSError, match="not a file"):
-            await second.outside.refresh("later")
+            await second.external.refresh("later")
         assert not has_writer(str(folder / "later.jsonl"))
     assert "later" not in second.registry.views
 
@@ -109,7 +108,7 @@ async def test_a_workflow_chosen_while_the_agent_is_up_holds_for_the_next_turn(m
     here = await stage()
     view = await here.launch(model.play("hello", Step(blocks=[Say("Hello.")])), allowed_tools=("Write",))
     done = await here.until_status(view.id, "completed")
-    await session_commands.configure(here.console, view.id, replace(done.config, workflow="research"))
+    await here.commands.configure(view.id, replace(done.config, workflow="research"))
     path = str(here.work / "made")
     steps = (Step(blocks=[Call("Write", {"file_path": path, "content": "x"}, "c")]), Step(blocks=[Say("ok")]))
     await here.say(view.id, model.play("write", *steps))
@@ -123,7 +122,7 @@ async def test_a_mode_that_does_not_exist_is_not_stored(model: ModelServer, stag
     done = await here.until_status(view.id, "completed")
     for _ in range(2):
         with pytest.raises(ApiError) as caught:
-            await session_commands.configure(here.console, view.id, replace(done.config, permission_mode="anything"))
+            await here.commands.configure(view.id, replace(done.config, permission_mode="anything"))
         assert caught.value.problem.code == "invalid"
         assert here.registry.view(view.id).config.permission_mode == ""
         await here.runner.stop_agent(view.id)
@@ -136,5 +135,5 @@ async def test_bypassing_that_is_over_can_be_asked_for_again(model: ModelServer,
     view = await here.launch(prompt, permission_mode="bypassPermissions", bypass_until=time.time() + 0.5)
     await here.until(view.id, lambda view: view.permission_mode == "default" and view.status == "completed")
     config = replace(here.registry.view(view.id).config, bypass_until=time.time() + 600)
-    await session_commands.configure(here.console, view.id, config)
+    await here.commands.configure(view.id, config)
     assert here.registry.view(view.id).permission_mode == "bypassPermissions"

@@ -18,11 +18,12 @@ from bobstay.model.message import Text
 from bobstay.model.session_events import InterruptAsked, SessionConfig
 from bobstay.server.capacity import Capacity
 from bobstay.server.inbox import Inbox
-from bobstay.server.server_ports import NoIndex
 from bobstay.server.sessions.open_session import OpenSession
+from bobstay.server.sessions.session_index import NoIndex
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import SessionView, input_hash
 from bobstay.server.streams.hub import Hub
+from bobstay.server.streams.stream_publisher import StreamPublisher
 from bobstay.server.workers.process.engine_process import ShutdownTimeouts
 from bobstay.server.workers.process.process_worker import ProcessWorker
 from bobstay.server.workers.process.spawner import NOTHING, ProcessServices, WorkerFiles
@@ -119,7 +120,7 @@ class World:
         self.cwd = directory / "work"
         self.cwd.mkdir(exist_ok=True)
         self.inbox = Inbox()
-        self.registry = SessionRegistry(LogStore(str(directory / "sessions")), Hub(), NoIndex())
+        self.registry = SessionRegistry(LogStore(str(directory / "sessions")), StreamPublisher(Hub()), NoIndex())
         self.registry.listeners.append(self._on_entry)
         self.changed = asyncio.Event()
         self.cases: list[Case] = []

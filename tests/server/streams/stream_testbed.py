@@ -17,16 +17,19 @@ from websockets.exceptions import ConnectionClosed
 from bobstay.model.event import BlockDone, Durable, MessageDone, Noted, Prompted, RunDone, TurnStarted
 from bobstay.model.message import Text, Usage
 from bobstay.model.session_events import SessionConfig
+from bobstay.server.api import sse_stream
+from bobstay.server.api.browser_socket import websocket_route
 from bobstay.server.api.dispatch import make_route
+from bobstay.server.api.session_owner import LocalOwner
+from bobstay.server.auth.audit_port import NoAuditLog, Refusals
 from bobstay.server.auth.principal import OWNER, Principal, Scope
 from bobstay.server.errors import ApiError
-from bobstay.server.server_ports import NoIndex
 from bobstay.server.sessions.open_session import OpenSession
+from bobstay.server.sessions.session_index import NoIndex
 from bobstay.server.sessions.session_registry import SessionRegistry
-from bobstay.server.streams import sse_stream
-from bobstay.server.streams.browser_socket import websocket_route
 from bobstay.server.streams.hub import Hub
 from bobstay.server.streams.socket_protocol import StreamProtocol, listening_socket
+from bobstay.server.streams.stream_publisher import StreamPublisher
 from bobstay.server.streams.stream_server import StreamServer, server_options
 from bobstay.server.streams.stream_timing import StreamTiming
 from bobstay.server.streams.subscription import Streams
@@ -53,8 +56,15 @@ class StubAuthorizer:
         return self.principal
 
 
-class _Console(msgspec.Struct):
+class _Services(msgspec.Struct):
+    """What the endpoints of streams use."""
+
     auth: StubAuthorizer
+    streams: Streams
+    registry: SessionRegistry
+    owners: LocalOwner = msgspec.field(default_factory=LocalOwner)
+    audit: NoAuditLog = msgspec.field(default_factory=NoAuditLog)
+    refusals: Refusals = msgspec.field(default_factory=lambda: Refusals(NoAuditLog()))
 
 
 class StreamTestbed:
@@ -64,17 +74,17 @@ class StreamTestbed:
         self.folder = folder
         self.authorizer = StubAuthorizer()
         self.hub = Hub()
-        self.registry = SessionRegistry(LogStore(str(folder / "sessions")), self.hub, NoIndex())
+        publisher = StreamPublisher(self.hub)
+        self.registry = SessionRegistry(LogStore(str(folder / "sessions")), publisher, NoIndex())
         self.timing = StreamTiming.of(heartbeat)
-        self.streams = Streams(self.registry, "server-1", self.timing)
+        self.streams = Streams(self.registry, self.hub, publisher, "server-1", self.timing)
+        services: Any = _Services(self.authorizer, self.streams, self.registry)
         routes = [
             websocket_route(self.streams, self.authorizer.admit),
-            *(make_route(each) for each in sse_stream.ENDPOINTS),
+            *(make_route(each, services) for each in sse_stream.ENDPOINTS),
             *more,
         ]
         self.app = Starlette(routes=routes)
-        self.app.state.streams = self.streams
-        self.app.state.console = _Console(self.authorizer)
         options = {**server_options(self.timing), "ws": ShortGraceProtocol, "log_level": "critical", "lifespan": "off"}
         self.server = StreamServer(uvicorn.Config(self.app, **options), self.hub)
         self.port = 0

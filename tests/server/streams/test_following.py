@@ -13,9 +13,9 @@ from bobstay.model.ids import new_id
 from bobstay.model.live_events import TextDelta
 from bobstay.model.message import ToolCall
 from bobstay.model.session_events import SessionConfig
+from bobstay.server.external_sessions import PAGE as OUTSIDE_PAGE
+from bobstay.server.external_sessions import ExternalSessions
 from bobstay.server.inbox import Inbox
-from bobstay.server.sessions.external_sessions import PAGE as OUTSIDE_PAGE
-from bobstay.server.sessions.external_sessions import ExternalSessions
 from bobstay.server.sessions.session_registry import fold_file
 from bobstay.server.streams.hub import HubClient
 from bobstay.server.streams.log_history import MOST_FOLDS, PAGE

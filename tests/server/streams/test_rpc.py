@@ -16,6 +16,7 @@ from hypothesis import strategies as some
 from starlette.responses import Response, StreamingResponse
 
 from bobstay.model.event import Noted
+from bobstay.server.api import sse_stream
 from bobstay.server.api.endpoint import ApiCall, Endpoint, EndpointAnswer
 from bobstay.server.auth.audit_port import NoAuditLog, Refusals
 from bobstay.server.errors import ApiError
@@ -23,7 +24,6 @@ from bobstay.server.rpc.rpc_bridge import RpcBridge
 from bobstay.server.rpc.rpc_messages import MOST_IN_BATCH, parse_line
 from bobstay.server.rpc.rpc_server import LONGEST_LINE, MOST_RUNNING, RpcServer, listening_socket
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.server.streams import sse_stream
 from tests.deadline import DEADLINE
 from tests.server.streams.stream_testbed import StreamTestbed, fill, until
 
@@ -46,7 +46,7 @@ class EchoedText(msgspec.Struct):
 
 async def read_session(call: ApiCall) -> SessionView:
     """Show a session."""
-    return call.console.registry.view(call.path["id"])
+    return call.services.registry.view(call.path["id"])
 
 
 async def send_text(call: ApiCall) -> EchoedText:
@@ -113,20 +113,20 @@ async def testbed(tmp_path: Path) -> AsyncIterator[StreamTestbed]:
 @pytest.fixture
 async def path(testbed: StreamTestbed, tmp_path: Path) -> AsyncIterator[str]:
     found = str(tmp_path / "rpc.sock")
-    server = RpcServer(testbed.streams, RpcBridge(ENDPOINTS, _console(testbed)), found)
+    server = RpcServer(testbed.streams, RpcBridge(ENDPOINTS, _services(testbed)), found)
     await server.start()
     yield found
     await server.close()
     assert not os.path.exists(found)
 
 
-def _console(testbed: StreamTestbed) -> Any:
-    class Console(msgspec.Struct):
+def _services(testbed: StreamTestbed) -> Any:
+    class Services(msgspec.Struct):
         registry: Any
         audit: Any
         refusals: Any
 
-    return Console(testbed.registry, NoAuditLog(), Refusals())
+    return Services(testbed.registry, NoAuditLog(), Refusals(NoAuditLog()))
 
 
 class Peer:
@@ -344,7 +344,7 @@ async def test_the_socket_is_for_its_owner_only(testbed: StreamTestbed, path: st
     """FM-55."""
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     other = RpcServer(
-        testbed.streams, RpcBridge((), _console(testbed)), str(tmp_path / "other.sock"), uid=os.geteuid() + 1
+        testbed.streams, RpcBridge((), _services(testbed)), str(tmp_path / "other.sock"), uid=os.geteuid() + 1
     )
     await other.start()
     reader, writer = await asyncio.open_unix_connection(str(tmp_path / "other.sock"))
@@ -359,7 +359,7 @@ async def test_a_dead_server_s_socket_is_replaced_a_living_one_s_is_not(testbed:
     path = str(tmp_path / "again.sock")
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(path)
-    server = RpcServer(testbed.streams, RpcBridge((), _console(testbed)), path)
+    server = RpcServer(testbed.streams, RpcBridge((), _services(testbed)), path)
     await server.start()
     with pytest.raises(FileExistsError, match="Another server"):
         listening_socket(path)
@@ -372,7 +372,7 @@ async def test_a_dead_server_s_socket_is_replaced_a_living_one_s_is_not(testbed:
 
 
 async def test_ending_the_server_ends_its_connections(testbed: StreamTestbed, tmp_path: Path) -> None:
-    server = RpcServer(testbed.streams, RpcBridge((), _console(testbed)), str(tmp_path / "end.sock"))
+    server = RpcServer(testbed.streams, RpcBridge((), _services(testbed)), str(tmp_path / "end.sock"))
     await server.start()
     reader, writer = await asyncio.open_unix_connection(str(tmp_path / "end.sock"))
     await until(lambda: bool(testbed.hub.clients()))

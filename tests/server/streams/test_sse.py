@@ -14,9 +14,9 @@ from hypothesis import strategies as some
 
 from bobstay.model.event import Noted
 from bobstay.model.live_events import TextDelta
+from bobstay.server.api.sse_stream import type_filter
 from bobstay.server.auth.principal import Principal
 from bobstay.server.streams.hub import HubClient
-from bobstay.server.streams.sse_stream import type_filter
 from tests.deadline import DEADLINE
 from tests.server.streams.stream_testbed import StreamTestbed, fill, turn, until
 

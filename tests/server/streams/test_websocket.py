@@ -10,9 +10,9 @@ from starlette.testclient import TestClient
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from bobstay.model.event import Noted
+from bobstay.server.api.browser_socket import LARGEST_FRAME
 from bobstay.server.auth.principal import Principal
 from bobstay.server.errors import ApiError
-from bobstay.server.streams.browser_socket import LARGEST_FRAME
 from bobstay.server.streams.stream_server import LARGEST_MESSAGE
 from tests.server.streams.stream_testbed import StreamTestbed, fill, tab, until
 

@@ -12,9 +12,9 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from bobstay.server.api.terminal_socket import LONGEST_INPUT, terminal_route
 from bobstay.server.auth.principal import Principal
 from bobstay.server.errors import ApiError
-from bobstay.server.streams.terminal_socket import LONGEST_INPUT, terminal_route
 from bobstay.server.workers.scrollback import MOST
 from bobstay.server.workers.terminal_worker import TerminalWorker
 from tests.deadline import DEADLINE

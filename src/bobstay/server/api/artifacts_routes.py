@@ -13,7 +13,7 @@ class Artifacts(Struct, frozen=True):
 
 async def list_artifacts(call: ApiCall) -> Artifacts:
     """List the research notes, plans and reviews that a session produced."""
-    return Artifacts(tuple(await read_artifacts(call.console, call.path["id"])))
+    return Artifacts(tuple(await read_artifacts(call.services.registry, call.path["id"])))
 
 
 ENDPOINTS = (Endpoint("GET", "/sessions/{id}/artifacts", list_artifacts, returns=Artifacts),)

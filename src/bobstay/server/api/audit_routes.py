@@ -28,7 +28,7 @@ class AuditQuery(Struct, frozen=True):
 async def get_audit(call: ApiCall) -> AuditPage:
     """List the entries of the audit log, newest first."""
     query: AuditQuery = call.query
-    database = call.console.database
+    database = call.services.database
     with suppress(TimeoutError):  # so that people see their own last action, unless the database is slow
         await asyncio.wait_for(database.audit.wait_until_written(), 1.0)
     return await read_audit_log(

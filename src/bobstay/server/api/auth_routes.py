@@ -113,7 +113,7 @@ class PutUser(Struct, frozen=True, forbid_unknown_fields=True):
 async def exchange(call: ApiCall) -> EndpointAnswer:
     """Exchange a one-time code for a cookie."""
     body: CodeExchange = call.body
-    auth = call.console.auth
+    auth = call.services.auth
     request = auth.origin_policy.inspect(call.request.scope)
     return _sign_in_answer(await auth.login_service.exchange(request, body.code, body.label))
 
@@ -121,14 +121,14 @@ async def exchange(call: ApiCall) -> EndpointAnswer:
 async def login(call: ApiCall) -> EndpointAnswer:
     """Sign in with a name and a password."""
     body: Login = call.body
-    auth = call.console.auth
+    auth = call.services.auth
     request = auth.origin_policy.inspect(call.request.scope)
     return _sign_in_answer(await auth.login_service.login(request, body.name, body.password, body.label))
 
 
 async def logout(call: ApiCall) -> EndpointAnswer:
     """Sign out: revoke the credential of this request and clear the cookie."""
-    auth = call.console.auth
+    auth = call.services.auth
     if call.principal.client:
         await auth.revoke(call.principal.client, call.principal.name)
     cookie = clear_cookie(auth.origin_policy.inspect(call.request.scope), auth.rules.port)
@@ -147,7 +147,7 @@ async def me(call: ApiCall) -> Me:
 async def change_password(call: ApiCall) -> EndpointAnswer:
     """Change your own password and sign out all your other clients."""
     body: NewPassword = call.body
-    auth = call.console.auth
+    auth = call.services.auth
     name = _require_principal(call).name
     request = auth.origin_policy.inspect(call.request.scope)
     user = await auth.login_service.verify(request, name, body.old)
@@ -158,7 +158,7 @@ async def change_password(call: ApiCall) -> EndpointAnswer:
 async def ticket(call: ApiCall) -> TicketIssued:
     """Create a ticket that authorizes one connection without a header or cookie."""
     body: TicketRequest = call.body
-    return TicketIssued(*call.console.auth.tickets.issue(_require_principal(call).client, body.path))
+    return TicketIssued(*call.services.auth.tickets.issue(_require_principal(call).client, body.path))
 
 
 async def code(call: ApiCall) -> OneTimeCode:
@@ -166,7 +166,7 @@ async def code(call: ApiCall) -> OneTimeCode:
     body: NewCode = call.body
     who = f"{call.principal.name[:100]}/{body.label}"
     with translate_errors():
-        secret, expires_at = await call.console.auth.codes.issue(
+        secret, expires_at = await call.services.auth.codes.issue(
             who,
             _scopes(body.scopes),
             label=body.label,
@@ -174,7 +174,7 @@ async def code(call: ApiCall) -> OneTimeCode:
             expires_in=body.expires_in,
             lifetime=body.lifetime,
         )
-    call.console.auth.audit.record(call.principal.name, "auth.code_made", {"for": who, "scopes": list(body.scopes)})
+    call.services.auth.audit.record(call.principal.name, "auth.code_made", {"for": who, "scopes": list(body.scopes)})
     return OneTimeCode(secret, f"#code={secret}", expires_at)
 
 
@@ -182,7 +182,7 @@ async def clients(call: ApiCall) -> ClientList:
     """List the active tokens and browsers: everybody's for an admin, else your own."""
     who = _require_principal(call)
     with translate_errors():
-        found = await call.console.auth.clients.list_clients(None if who.may("admin") else who.name)
+        found = await call.services.auth.clients.list_clients(None if who.may("admin") else who.name)
     return ClientList(tuple(_client(client, who) for client in found))
 
 
@@ -190,16 +190,16 @@ async def revoke_client(call: ApiCall) -> None:
     """Revoke a token or browser; its connections are closed within a second."""
     who = _require_principal(call)
     with translate_errors():
-        client = await call.console.auth.clients.by_id(call.path["id"])
+        client = await call.services.auth.clients.by_id(call.path["id"])
     if client is None or not (who.may("admin") or client.who == who.name):
         raise ApiError("not_found", "There is no such client: it was revoked, has expired, or is not yours.")
-    await call.console.auth.revoke(client.id, who.name)
+    await call.services.auth.revoke(client.id, who.name)
 
 
 async def users(call: ApiCall) -> UserList:
     """List the users."""
     with translate_errors():
-        return UserList(tuple(_user(user) for user in await call.console.auth.users.list_users()))
+        return UserList(tuple(_user(user) for user in await call.services.auth.users.list_users()))
 
 
 async def put_user(call: ApiCall) -> UserView:
@@ -212,15 +212,15 @@ async def remove_user(call: ApiCall) -> None:
     """Remove a user and close their connections."""
     name = call.path["name"]
     with translate_errors():
-        gone = await call.console.auth.users.remove(name)
+        gone = await call.services.auth.users.remove(name)
     if not gone:
         raise ApiError("not_found", "There is no such user.")
-    await call.console.auth.revoke_all_of(name, call.principal.name)
-    call.console.auth.audit.record(call.principal.name, "auth.user_removed", {"name": name})
+    await call.services.auth.revoke_all_of(name, call.principal.name)
+    call.services.auth.audit.record(call.principal.name, "auth.user_removed", {"name": name})
 
 
 async def _save_user(call: ApiCall, name: str, scopes: frozenset[Scope], password: str | None) -> User:
-    auth = call.console.auth
+    auth = call.services.auth
     try:
         with translate_errors():
             user = await auth.users.put(name, scopes, password, call.principal.name)

@@ -14,17 +14,17 @@ class NewTerminal(Struct, frozen=True, forbid_unknown_fields=True):
 
 async def open_terminal(call: ApiCall) -> WorkerView:
     """Open a terminal in the session's directory."""
-    return await call.console.auxiliary_workers.open_terminal(call.path["id"], resume=call.body.resume)
+    return await call.services.auxiliary_workers.open_terminal(call.path["id"], resume=call.body.resume)
 
 
 async def close_terminal(call: ApiCall) -> None:
     """Close a terminal and end all its processes."""
-    await call.console.auxiliary_workers.stop(call.path["worker_id"])
+    await call.services.auxiliary_workers.stop(call.path["worker_id"])
 
 
 async def watch_changes(call: ApiCall) -> WorkerView:
     """Watch the session's worktree and publish its changes on the session's streams."""
-    return await call.console.auxiliary_workers.watch(call.path["id"])
+    return await call.services.auxiliary_workers.watch(call.path["id"])
 
 
 _START: tuple[Code, ...] = ("cannot_start", "too_many", "wrong_state")

@@ -37,9 +37,9 @@ async def summarise_blob(call: ApiCall) -> BlobEnds:
 
 async def _open(call: ApiCall) -> Blob:
     session_id = call.path["id"]
-    call.console.registry.view(session_id)
-    reader = call.console.registry.reader(session_id)
-    folder = os.path.join(call.console.environment.paths.bobstay, OUTPUT)
+    call.services.registry.view(session_id)
+    reader = call.services.registry.reader(session_id)
+    folder = os.path.join(call.services.environment.paths.bobstay, OUTPUT)
     return await asyncio.to_thread(open_blob, reader, session_id, call.path["call_id"], folder)
 
 

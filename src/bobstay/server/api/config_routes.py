@@ -15,16 +15,16 @@ from bobstay.config.key_sources import load_person_settings
 from bobstay.config.options import Options
 from bobstay.model.session_events import SessionConfig
 from bobstay.permissions.mode import MODES as PERMISSION_MODES
+from bobstay.server.api.browser_socket import LARGEST_FRAME
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.api.health_routes import CRITICAL_TEXT, WARNING_TEXT
 from bobstay.server.api.permission_lifting import LIFTING
+from bobstay.server.api.services import Services
 from bobstay.server.api.session_bodies import MOST_LISTED, MOST_SENT, ImagePart, NewSession
 from bobstay.server.api.transcript_routes import MOST_EVENTS
 from bobstay.server.auxiliary_workers import MOST_TERMINALS
-from bobstay.server.console import Console
-from bobstay.server.files.session_directory import allowed_roots, is_allowed
-from bobstay.server.sessions.open_session import CRITICAL, WARNING
-from bobstay.server.streams.browser_socket import LARGEST_FRAME
+from bobstay.server.files.session_directory import is_allowed
+from bobstay.server.sessions.context_threshold import CRITICAL, WARNING
 from bobstay.server.streams.stream_timing import StreamTiming
 from bobstay.server.workers.process.engine_process import find_engine_program
 from bobstay.server.workers.process.engine_trust import is_claude
@@ -158,14 +158,13 @@ class ServerConfig(Struct, frozen=True):
 
 async def config(call: ApiCall) -> ServerConfig:
     """Show the server's configuration for clients: timing, limits, modes, models and engines."""
-    console = call.console
-    given, environment = console.config, console.environment
-    streams = getattr(call.request.app.state, "streams", None)
+    services = call.services
+    given, environment = services.options, services.environment
     default, models = await models_of(environment)
-    engines = await _engines(console)
+    engines = await _engines(services)
     return ServerConfig(
         version=__version__,
-        server_id=streams.server_id if streams is not None else "",
+        server_id=services.streams.server_id,
         timing=StreamTiming.of(given.heartbeat),
         thresholds=Thresholds(),
         workflows=tuple(
@@ -192,10 +191,10 @@ async def config(call: ApiCall) -> ServerConfig:
         ),
         bypass=BypassLimits(BYPASS, NewSession("").bypass_minutes, MOST_BYPASS_MINUTES),
         default_max_turns=SessionConfig().max_turns,
-        roots=allowed_roots(console).roots,
-        start_directory=_start_directory(console),
+        roots=services.roots.allowed().roots,
+        start_directory=_start_directory(services),
         home=environment.paths.home,
-        notifications=console.notifier is not None,
+        notifications=True,
     )
 
 
@@ -215,8 +214,8 @@ async def models_of(environment: Environment) -> tuple[str, tuple[ModelOption, .
         await routes.close()
 
 
-def _start_directory(console: Console) -> str:
-    bounds = allowed_roots(console)
+def _start_directory(services: Services) -> str:
+    bounds = services.roots.allowed()
     here = os.path.realpath(os.getcwd())
     return here if is_allowed(here, bounds) else bounds.roots[0]
 
@@ -232,17 +231,17 @@ def _model(routes: ModelRoutes, alias: str, label: str) -> ModelOption:
     return ModelOption(alias, name, label, info.context, info.images, not problem, problem)
 
 
-async def _engines(console: Console) -> tuple[EngineOption, ...]:
+async def _engines(services: Services) -> tuple[EngineOption, ...]:
     inside = "The agent built into this server. Another session takes 0.1 to 2 MB of memory."
     found = [EngineOption("native", "bobstay", True, "", inside, __version__, "")]
-    for name, command in console.config.engines.items():
+    for name, command in services.options.engines.items():
         problem = ""
         try:
-            find_engine_program(command, console.environment.children.get("PATH", ""))
+            find_engine_program(command, services.environment.children.get("PATH", ""))
         except WorkerError as error:
             problem = str(error)
         label = f"{name} (a process of its own)" if name == "bobstay" else name
-        version = await console.versions.of(command) if console.versions is not None else ""
+        version = await services.versions.of(command)
         warning = version_warning(command, version)
         found.append(EngineOption(name, label, not problem, problem, _about(name, command, version), version, warning))
     return tuple(found)

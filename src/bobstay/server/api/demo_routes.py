@@ -2,23 +2,21 @@
 
 from bobstay.model.message import Text
 from bobstay.model.session_events import SessionConfig
-from bobstay.server import session_commands
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.demo_project import PROMPT, TEST, make_demo
 from bobstay.server.errors import Code
-from bobstay.server.files.session_directory import allowed_roots
-from bobstay.server.session_commands import UserMessage
+from bobstay.server.session_creation import UserMessage
 from bobstay.server.sessions.session_view import SessionView
 
 
 async def start_demo(call: ApiCall) -> SessionView:
     """Create a scratch project with a failing test, and start a session in which the offline demo model fixes it."""
-    console = call.console
-    folder = await make_demo(allowed_roots(console).roots[0], console.environment.children)
+    services = call.services
+    folder = await make_demo(services.roots.allowed().roots[0], services.environment.children)
     # No scope `approve` is needed for this rule: it allows only a file that the server itself has just written.
     config = SessionConfig(model="demo", permission_mode="default", allowed_tools=(f"Bash({TEST})",))
     message = UserMessage((Text(PROMPT),), call.principal.name)
-    view = await session_commands.launch(console, folder, config, message, title="Fix the failing test")
+    view = await services.creation.launch(folder, config, message, title="Fix the failing test")
     call.created_session = view.id
     return view
 

@@ -9,7 +9,7 @@ from bobstay.model.ids import new_id
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.attribution import Scope, own_changes
 from bobstay.server.errors import ApiError
-from bobstay.server.files.session_directory import allowed_roots, open_session_directory
+from bobstay.server.files.session_directory import open_session_directory
 from bobstay.server.files.working_changes import WorkingChanges, find_changes
 from bobstay.server.revert.revert_changes import HunkPosition, RevertRequest, revert_change
 from bobstay.server.sessions.session_view import SessionView
@@ -60,12 +60,12 @@ class Undone(Struct, frozen=True):
 
 async def show_diff(call: ApiCall) -> WorkingChanges:
     """Show the changes since a commit, including new files."""
-    view = call.console.registry.view(call.path["id"])
-    with open_session_directory(view.cwd, allowed_roots(call.console)) as directory:
-        environment = call.console.environment.children
+    view = call.services.registry.view(call.path["id"])
+    with open_session_directory(view.cwd, call.services.roots.allowed()) as directory:
+        environment = call.services.environment.children
         base = _base(view, call.query.base)
         found = await find_changes(directory, environment, base=base, path=call.query.path, hunks=call.query.hunks)
-    return await own_changes(call.console, view, found, call.query.scope)
+    return await own_changes(call.services.database, call.services.registry, view, found, call.query.scope)
 
 
 async def reject_diff(call: ApiCall) -> Rejected:
@@ -73,25 +73,25 @@ async def reject_diff(call: ApiCall) -> Rejected:
     wanted: Rejection = call.body
     if wanted.hunk is not None and not wanted.sha256:
         raise ApiError("invalid", "Send the sha256 of the hunk, as the diff gave it.")
-    view = call.console.registry.view(call.path["id"])
-    environment, base = call.console.environment.children, _base(view, wanted.base)
-    with open_session_directory(view.cwd, allowed_roots(call.console)) as directory:
+    view = call.services.registry.view(call.path["id"])
+    environment, base = call.services.environment.children, _base(view, wanted.base)
+    with open_session_directory(view.cwd, call.services.roots.allowed()) as directory:
         revert = RevertRequest(wanted.path, base, wanted.hunk, wanted.sha256, wanted.version)
-        reverted = await revert_change(directory, environment, os.path.join(call.console.config.state, KEPT), revert)
+        reverted = await revert_change(directory, environment, os.path.join(call.services.options.state, KEPT), revert)
         token = new_id()
-        call.console.undos.add(token, directory, reverted.steps)
+        call.services.undos.add(token, directory, reverted.steps)
         detail = {"session": view.id, "path": wanted.path, "hunk": wanted.hunk, "kept": reverted.kept}
-        call.console.audit.record(call.principal.name, "diff.reject", detail, view.id)
+        call.services.audit.record(call.principal.name, "diff.reject", detail, view.id)
         left = await find_changes(directory, environment, base=base, path=wanted.path)
         return Rejected(wanted.path, reverted.kept, left, token)
 
 
 async def undo_reject(call: ApiCall) -> Undone:
     """Undo a rejection, if the file has not changed since."""
-    view = call.console.registry.view(call.path["id"])
-    with open_session_directory(view.cwd, allowed_roots(call.console)) as directory:
-        paths = await call.console.undos.undo(call.body.undo, directory)
-    call.console.audit.record(call.principal.name, "diff.undo", {"session": view.id, "paths": paths}, view.id)
+    view = call.services.registry.view(call.path["id"])
+    with open_session_directory(view.cwd, call.services.roots.allowed()) as directory:
+        paths = await call.services.undos.undo(call.body.undo, directory)
+    call.services.audit.record(call.principal.name, "diff.undo", {"session": view.id, "paths": paths}, view.id)
     return Undone(paths)
 
 

@@ -11,27 +11,19 @@ from starlette.routing import Route
 from bobstay.server.api.endpoint import ApiCall, Endpoint, EndpointAnswer
 from bobstay.server.api.idempotency import run_once
 from bobstay.server.api.query_parsing import read_query
-from bobstay.server.console import Console
-from bobstay.server.errors import ApiError, ProblemBody
+from bobstay.server.api.services import Services
+from bobstay.server.errors import ApiError, ProblemBody, error_of_log
 from bobstay.server.sessions.public_view import to_public
-from bobstay.sessions.log import (
-    BadSessionId,
-    EntryMissing,
-    LogError,
-    LogFull,
-    SessionBusy,
-    SessionExists,
-    SessionMissing,
-)
+from bobstay.sessions.log import LogError
 from bobstay.sessions.log_codec import to_json
 
 log = logging.getLogger(__name__)
 
 
-def make_route(endpoint: Endpoint, prefix: str = "/api/v1") -> Route:
+def make_route(endpoint: Endpoint, services: Services, prefix: str = "/api/v1") -> Route:
     async def handle(request: Request) -> Response:
         try:
-            return await respond(endpoint, request)
+            return await respond(endpoint, services, request)
         except ApiError as error:
             return error_response(error)
         except LogError as error:
@@ -46,17 +38,16 @@ def make_route(endpoint: Endpoint, prefix: str = "/api/v1") -> Route:
     return Route(prefix + endpoint.path, handle, methods=[endpoint.method], name=endpoint.run.__name__)
 
 
-async def respond(endpoint: Endpoint, request: Request) -> Response:
-    console: Console = request.app.state.console
+async def respond(endpoint: Endpoint, services: Services, request: Request) -> Response:
     path = dict(request.path_params)
-    session = session_of(console, endpoint, path)  # before it runs: afterwards the session may not exist any more
+    session = session_of(services, endpoint, path)  # before it runs: afterwards the session may not exist any more
     try:
-        principal = await console.auth.admit(request, endpoint.scope)
+        principal = await services.auth.admit(request, endpoint.scope)
     except ApiError as error:
-        audit_refusal(console, endpoint, "", session, error)
+        audit_refusal(services, endpoint, "", session, error)
         raise
     call = ApiCall(
-        console,
+        services,
         request,
         principal,
         path,
@@ -64,12 +55,20 @@ async def respond(endpoint: Endpoint, request: Request) -> Response:
         await _body(endpoint, request),
     )
     try:
-        answer = await run_once(endpoint, call, lambda: run_endpoint(endpoint, call))
+        answer = await _forward(endpoint, call, session)
+        if answer is None:
+            answer = await run_once(endpoint, call, lambda: run_endpoint(endpoint, call))
     except ApiError as error:
-        audit_refusal(console, endpoint, principal.name, session, error)
+        audit_refusal(services, endpoint, principal.name, session, error)
         raise
     audit_action(endpoint, call, session, path=request.url.path, status=answer.status_code)
     return answer
+
+
+async def _forward(endpoint: Endpoint, call: ApiCall, session: str) -> Response | None:
+    if endpoint.at == "here":
+        return None
+    return await call.services.owners.forward(session, call.request, call.principal)
 
 
 def audit_action(endpoint: Endpoint, call: ApiCall, session: str, **detail: Any) -> None:
@@ -77,24 +76,24 @@ def audit_action(endpoint: Endpoint, call: ApiCall, session: str, **detail: Any)
     if endpoint.method != "GET":
         if call.created_session:
             detail["made"] = call.created_session
-        call.console.audit.record(call.principal.name, endpoint.run.__name__, detail, session or call.created_session)
+        call.services.audit.record(call.principal.name, endpoint.run.__name__, detail, session or call.created_session)
 
 
-def audit_refusal(console: Console, endpoint: Endpoint, who: str, session: str, error: ApiError) -> None:
+def audit_refusal(services: Services, endpoint: Endpoint, who: str, session: str, error: ApiError) -> None:
     """Record a request that was refused for lack of authorization in the audit log."""
     if error.status in (401, 403):
         detail = {"path": endpoint.path, "code": error.problem.code}
-        console.refusals.record(console.audit, who, f"{endpoint.method} {endpoint.run.__name__}", detail, session)
+        services.refusals.record(who, f"{endpoint.method} {endpoint.run.__name__}", detail, session)
 
 
-def session_of(console: Console, endpoint: Endpoint, path: dict[str, str]) -> str:
+def session_of(services: Services, endpoint: Endpoint, path: dict[str, str]) -> str:
     """The session an endpoint is about."""
     if endpoint.path.startswith(("/sessions/{id}", "/trash/{id}")):
         return path.get("id", "")
     if endpoint.path.startswith("/terminals/{worker_id}"):
-        return console.auxiliary_workers.session_of(path.get("worker_id", ""))
+        return services.auxiliary_workers.session_of(path.get("worker_id", ""))
     if endpoint.path.startswith("/interactions/{id}"):
-        return console.inbox.session_of(path.get("id", ""))
+        return services.inbox.session_of(path.get("id", ""))
     return ""
 
 
@@ -116,21 +115,6 @@ def json_response(value: Any, status: int = 200, headers: dict[str, str] | None 
 
 def error_response(error: ApiError) -> Response:
     return json_response(ProblemBody(error.problem), error.status)
-
-
-def error_of_log(error: LogError) -> ApiError:
-    """The API error for an error of a log."""
-    match error:
-        case SessionMissing() | EntryMissing() | BadSessionId():
-            return ApiError("not_found", str(error))
-        case SessionBusy():
-            return ApiError("busy_elsewhere", str(error))
-        case SessionExists():
-            return ApiError("conflict", str(error))
-        case LogFull():
-            return ApiError("storage", str(error))
-        case _:
-            return ApiError("storage", str(error))
 
 
 def _query(endpoint: Endpoint, request: Request) -> Any:

@@ -14,14 +14,14 @@ class NewDraft(Struct, frozen=True, forbid_unknown_fields=True):
 
 async def show_draft(call: ApiCall) -> Draft:
     """Show your own draft for a session; empty if there is none."""
-    view = call.console.registry.view(call.path["id"])
-    return await draft_of(call.console.database, call.principal.name, view.id)
+    view = call.services.registry.view(call.path["id"])
+    return await draft_of(call.services.database, call.principal.name, view.id)
 
 
 async def put_draft(call: ApiCall) -> Draft:
     """Save your draft for a session; an empty text removes it."""
-    view = call.console.registry.view(call.path["id"])
-    return await save_draft(call.console.database, call.principal.name, view.id, call.body.text)
+    view = call.services.registry.view(call.path["id"])
+    return await save_draft(call.services.database, call.principal.name, view.id, call.body.text)
 
 
 ENDPOINTS = (

@@ -1,20 +1,23 @@
 """Endpoint definitions, from which the router, the validation and the OpenAPI document are made."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 from starlette.requests import Request
 
+from bobstay.server.api.services import Services
 from bobstay.server.auth.principal import Principal, Scope
-from bobstay.server.console import Console
 from bobstay.server.errors import Code
+
+OF_ONE_SESSION = ("/sessions/{id}", "/trash/{id}", "/terminals/{worker_id}", "/interactions/{id}")
+"""Beginnings of the paths of endpoints about one session."""
 
 
 class ApiCall(Struct):
     """One authorized and validated request."""
 
-    console: Console
+    services: Services
     request: Request
     principal: Principal
     path: dict[str, str]
@@ -44,6 +47,11 @@ class Endpoint(Struct, frozen=True):
     body_limit: int = 1024 * 1024
     media: str = "application/json"
     """Media type of the response."""
+
+    @property
+    def at(self) -> Literal["here", "owner"]:
+        """Where it runs: on the server that owns the session in its path, or on any."""
+        return "owner" if self.path.startswith(OF_ONE_SESSION) else "here"
 
 
 class EndpointAnswer(Struct, frozen=True):

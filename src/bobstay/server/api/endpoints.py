@@ -23,6 +23,7 @@ from bobstay.server.api import (
     rules_routes,
     search_routes,
     sessions_routes,
+    sse_stream,
     tasks_routes,
     transcript_routes,
     trash_routes,
@@ -32,7 +33,6 @@ from bobstay.server.api import (
     worktrees_routes,
 )
 from bobstay.server.api.endpoint import Endpoint
-from bobstay.server.streams import sse_stream
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *auth_routes.ENDPOINTS,

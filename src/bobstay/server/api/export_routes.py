@@ -28,12 +28,12 @@ class ExportQuery(Struct, frozen=True):
 
 async def export(call: ApiCall) -> Response:
     """Export a session as a file: `md` and `json` hold the current conversation, `jsonl` every entry of the log."""
-    view = call.console.registry.view(call.path["id"])
+    view = call.services.registry.view(call.path["id"])
     kind: Literal["md", "json", "jsonl"] = call.query.format
-    redactor = Redactor(call.console.environment.secrets)
+    redactor = Redactor(call.services.environment.secrets)
     shown: SessionView = redactor.redact_value(view)
     # A separate reader, because it is used in a thread and the shared one belongs to the event loop.
-    reader = LogReader(call.console.registry.reader(view.id).path)
+    reader = LogReader(call.services.registry.reader(view.id).path)
     name = file_name(shown.title, view.id, kind)
     return StreamingResponse(
         _stream(_render(kind, reader, redactor, shown)),

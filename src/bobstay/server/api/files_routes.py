@@ -21,10 +21,9 @@ from bobstay.server.files.directory_listing import (
 from bobstay.server.files.path_completion import complete_path
 from bobstay.server.files.path_names import decode_path, encode_path
 from bobstay.server.files.range_response import respond_with_range
-from bobstay.server.files.session_directory import AllowedRoots, allowed_roots, open_session_directory
+from bobstay.server.files.session_directory import AllowedRoots, open_session_directory
 from bobstay.server.files.text_content import LOOKED_AT, MOST_BINARY, MOST_TEXT, decode_text, media_type, read_up_to
 from bobstay.server.files.working_changes import find_ignored
-from bobstay.server.session_commands import working_directory
 
 
 class FilesQuery(Struct, frozen=True):
@@ -92,7 +91,7 @@ async def list_files(call: ApiCall) -> DirectoryListing:
     found = await asyncio.to_thread(read)
     paths = [decode_path(entry.path) for entry in found.entries]
     with open_session_directory(where, bounds) as directory:
-        ignored = await find_ignored(directory, call.console.environment.children, paths)
+        ignored = await find_ignored(directory, call.services.environment.children, paths)
     if not ignored:
         return found
     marked = (replace(entry, ignored=path in ignored) for entry, path in zip(found.entries, paths, strict=True))
@@ -133,31 +132,31 @@ async def complete_file(call: ApiCall) -> Completions:
     where, bounds = _where(call)
     with open_session_directory(where, bounds) as directory:
         found = await complete_path(
-            directory, call.console.environment.children, decode_path(call.query.q), call.query.limit
+            directory, call.services.environment.children, decode_path(call.query.q), call.query.limit
         )
     return Completions(tuple(map(encode_path, found)))
 
 
 async def complete_in_directory(call: ApiCall) -> Completions:
     """List files whose path contains the given letters in order, in a directory without a session."""
-    cwd = working_directory(call.console, call.query.cwd)
-    with open_session_directory(cwd, allowed_roots(call.console)) as directory:
+    cwd = call.services.roots.resolve(call.query.cwd)
+    with open_session_directory(cwd, call.services.roots.allowed()) as directory:
         found = await complete_path(
-            directory, call.console.environment.children, decode_path(call.query.q), call.query.limit
+            directory, call.services.environment.children, decode_path(call.query.q), call.query.limit
         )
     return Completions(tuple(map(encode_path, found)))
 
 
 async def list_directories(call: ApiCall) -> Directories:
     """List directories for a new session that begin with the given prefix."""
-    bounds = allowed_roots(call.console)
+    bounds = call.services.roots.allowed()
     found = await asyncio.to_thread(lambda: list(suggest_directories(call.query.prefix, bounds)))
     valid = [path for path in dict.fromkeys(found) if _is_text(path)]
     return Directories(tuple(valid[:MOST_DIRECTORIES]))
 
 
 def _where(call: ApiCall) -> tuple[str, AllowedRoots]:
-    return call.console.registry.view(call.path["id"]).cwd, allowed_roots(call.console)
+    return call.services.registry.view(call.path["id"]).cwd, call.services.roots.allowed()
 
 
 def _content(where: str, bounds: AllowedRoots, path: str) -> FileContent:

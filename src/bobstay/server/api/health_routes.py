@@ -6,7 +6,7 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from bobstay.server.api.endpoint import ApiCall, Endpoint
-from bobstay.server.metrics import CONTENT_TYPE, Metrics, render_metrics
+from bobstay.server.metrics import CONTENT_TYPE
 
 WARNING_TEXT = "Approaching context limit (60%)"
 CRITICAL_TEXT = "Context nearly full (90%). Consider starting a new session."
@@ -24,10 +24,7 @@ async def health(_: ApiCall) -> Healthy:
 
 async def metrics(call: ApiCall) -> Response:
     """Show the metrics of this server in the text format of Prometheus."""
-    console = call.console
-    if console.metrics is None:
-        console.metrics = Metrics(console.registry)
-    return Response(render_metrics(console, console.metrics), media_type=CONTENT_TYPE)
+    return Response(call.services.metrics.render(), media_type=CONTENT_TYPE)
 
 
 ENDPOINTS = (

@@ -30,7 +30,7 @@ async def run_once(endpoint: Endpoint, call: ApiCall, run: Callable[[], Awaitabl
         return await run()
     if len(key) > LONGEST:
         raise ApiError("invalid", f"An Idempotency-Key has at most {LONGEST} characters.")
-    who, database = call.principal.name, call.console.database
+    who, database = call.principal.name, call.services.database
     earlier = await state_tables.begin_request(database, who, key, fingerprint(call))
     if earlier is not None:
         return Response(earlier.body, earlier.status, {"idempotent-replayed": "true"}, "application/json")

@@ -11,7 +11,6 @@ from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.db.interaction_listing import MOST_LISTED, InteractionRow, State, list_interactions
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Decision, InteractionOutcome, Reach, build_answer
-from bobstay.server.session_commands import answer_delivery
 from bobstay.server.sessions.log_reader import read_interactions
 from bobstay.server.sessions.session_view import PREVIEW_LENGTH, InteractionView, SessionView
 from bobstay.server.workflows import MODES, allows_mode
@@ -81,7 +80,7 @@ async def listing(call: ApiCall) -> Items:
     if query.state != "open":
         return await _from_tables(call, query)
     found: list[OpenItem] = []
-    for view in tuple(call.console.registry.views.values()):
+    for view in tuple(call.services.registry.views.values()):
         if view.interactions and call.query.session_id in ("", view.id):
             found += await _items(call, view)
     found.sort(key=lambda item: item.summary.opened_at)
@@ -91,13 +90,13 @@ async def listing(call: ApiCall) -> Items:
 async def decide(call: ApiCall) -> InteractionOutcome:
     """Allow, deny or answer an interaction. The first decision wins; later ones get its outcome."""
     body: DecisionBody = call.body
-    opened = call.console.inbox.request_of(call.path["id"]) or await _find_unrecovered(call)
+    opened = call.services.inbox.request_of(call.path["id"]) or await _find_unrecovered(call)
     if opened is None:
-        raise await call.console.inbox.late_answer_error(call.path["id"])
+        raise await call.services.inbox.late_answer_error(call.path["id"])
     if opened.kind == "permission" and (body.decision == "answer" or body.answers is not None):
         raise ApiError("invalid", "This is a request for permission: decide with allow or deny.")
     _check_scopes(call, opened)
-    view = call.console.registry.view(call.console.inbox.session_of(opened.id))
+    view = call.services.registry.view(call.services.inbox.session_of(opened.id))
     if body.mode and not allows_mode(view.config, body.mode):
         label = MODES[view.config.workflow].label
         raise ApiError(
@@ -114,21 +113,21 @@ async def decide(call: ApiCall) -> InteractionOutcome:
         mode=body.mode,
         interrupt=body.interrupt,
     )
-    deliver = answer_delivery(call.console, view)
-    return await call.console.inbox.decide(opened.id, answer, body.input_sha256, deliver)
+    deliver = call.services.commands.answer_delivery(view)
+    return await call.services.inbox.decide(opened.id, answer, body.input_sha256, deliver)
 
 
 async def _find_unrecovered(call: ApiCall) -> InteractionOpened | None:
     """An interaction from before a restart whose session is not recovered yet; it can be answered already."""
-    id, registry = call.path["id"], call.console.registry
+    id, registry = call.path["id"], call.services.registry
     view = next((one for one in registry.views.values() if any(entry.id == id for entry in one.interactions)), None)
     if view is None:
         return None
     for opened in await asyncio.to_thread(read_interactions, registry.reader(view.id), view.interactions):
         still = any(entry.id == id for entry in registry.view(view.id).interactions)
         if opened.id == id and still:
-            call.console.inbox.observe(view.id, opened)
-    return call.console.inbox.request_of(id)
+            call.services.inbox.observe(view.id, opened)
+    return call.services.inbox.request_of(id)
 
 
 def _check_scopes(call: ApiCall, opened: InteractionOpened) -> None:
@@ -145,14 +144,14 @@ def _check_scopes(call: ApiCall, opened: InteractionOpened) -> None:
 
 
 async def _from_tables(call: ApiCall, query: InboxQuery) -> Items:
-    console = call.console
+    services = call.services
     if query.session_id:
-        console.registry.view(query.session_id)
-    for session in console.registry.all_open():  # so that people see their own last decision
-        await console.database.wait_until_indexed(session.id, session.view.seq)
+        services.registry.view(query.session_id)
+    for session in services.registry.all_open():  # so that people see their own last decision
+        await services.database.wait_until_indexed(session.id, session.view.seq)
     state: State = "decided" if query.state == "decided" else ""
     page = await list_interactions(
-        console.database, state=state, session_id=query.session_id, cursor=query.cursor, limit=query.limit
+        services.database, state=state, session_id=query.session_id, cursor=query.cursor, limit=query.limit
     )
     return Items(tuple(_item_of_row(row) for row in page.interactions), page.cursor)
 
@@ -171,9 +170,9 @@ def _item_of_row(row: InteractionRow) -> OpenItem:
 
 async def _items(call: ApiCall, view: SessionView) -> list[OpenItem]:
     wanted = {entry.id: entry for entry in view.interactions}
-    waiting = {id: opened for id in wanted if (opened := call.console.inbox.request_of(id)) is not None}
+    waiting = {id: opened for id in wanted if (opened := call.services.inbox.request_of(id)) is not None}
     if len(waiting) < len(wanted):
-        read = await asyncio.to_thread(read_interactions, call.console.registry.reader(view.id), view.interactions)
+        read = await asyncio.to_thread(read_interactions, call.services.registry.reader(view.id), view.interactions)
         waiting = {**{opened.id: opened for opened in read}, **waiting}
     return [
         OpenItem(view.id, view.title, view.cwd, entry, waiting[id]) for id, entry in wanted.items() if id in waiting

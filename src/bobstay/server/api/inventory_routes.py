@@ -4,11 +4,8 @@ from msgspec import Struct
 
 from bobstay.model.session_events import SessionConfig
 from bobstay.server.api.endpoint import ApiCall, Endpoint
-from bobstay.server.files.session_directory import allowed_roots, resolve_allowed
-from bobstay.server.inventory.gather_inventory import gather
+from bobstay.server.files.session_directory import resolve_allowed
 from bobstay.server.inventory.inventory_types import EngineInventory
-from bobstay.server.preflight import check_engine
-from bobstay.server.session_commands import working_directory
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.workflows import Workflow
 
@@ -26,18 +23,18 @@ class PlaceQuery(Struct, frozen=True):
 
 async def show_surroundings(call: ApiCall) -> EngineInventory:
     """Show the inventory and the capabilities of a session's engine."""
-    view = call.console.registry.view(call.path["id"])
-    resolve_allowed(view.cwd, allowed_roots(call.console))
-    return await gather(call.console, view)
+    view = call.services.registry.view(call.path["id"])
+    resolve_allowed(view.cwd, call.services.roots.allowed())
+    return await call.services.inventory.read(view)
 
 
 async def show_surroundings_of_place(call: ApiCall) -> EngineInventory:
     """Show the inventory that a new session would have in a directory."""
     query: PlaceQuery = call.query
-    check_engine(call.console, query.engine)
+    call.services.preflight.check_engine(query.engine)
     config = SessionConfig(engine=query.engine, workflow=query.workflow, model=query.model)
-    cwd = working_directory(call.console, query.cwd)
-    return await gather(call.console, SessionView("", cwd=cwd, config=config, model=query.model))
+    cwd = call.services.roots.resolve(query.cwd)
+    return await call.services.inventory.read(SessionView("", cwd=cwd, config=config, model=query.model))
 
 
 ENDPOINTS = (

@@ -8,7 +8,6 @@ from msgspec import Meta, Struct
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.db.state_tables import Subscription
 from bobstay.server.errors import ApiError
-from bobstay.server.notifications.notifier import Notifier
 
 
 class PushKey(Struct, frozen=True):
@@ -49,14 +48,14 @@ class PushDevices(Struct, frozen=True):
 
 async def push_key(call: ApiCall) -> PushKey:
     """Show the server's public key for push subscriptions."""
-    return PushKey(_notifier(call).public_key())
+    return PushKey(call.services.notifier.public_key())
 
 
 async def subscribe(call: ApiCall) -> PushDevice:
     """Subscribe a device to push notifications; revoking the client that created it ends the subscription."""
     new: NewSubscription = call.body
     keys = {"p256dh": new.keys.p256dh, "auth": new.keys.auth}
-    made = await _notifier(call).subscribe(
+    made = await call.services.notifier.subscribe(
         call.principal.name,
         call.principal.client,
         new.endpoint,
@@ -69,13 +68,13 @@ async def subscribe(call: ApiCall) -> PushDevice:
 
 async def list_subscriptions(call: ApiCall) -> PushDevices:
     """List your push subscriptions; an admin sees everybody's."""
-    found = await _notifier(call).devices()
+    found = await call.services.notifier.devices()
     return PushDevices(tuple(_device(call, device) for device in found if _may(call, device)))
 
 
 async def unsubscribe(call: ApiCall) -> None:
     """Remove a push subscription."""
-    notifier = _notifier(call)
+    notifier = call.services.notifier
     device = next((device for device in await notifier.devices() if device.id == call.path["id"]), None)
     if device is None or not _may(call, device):
         raise ApiError("not_found", "There is no such device, or it is not yours.")
@@ -96,13 +95,6 @@ def _device(call: ApiCall, device: Subscription) -> PushDevice:
         device.completed,
         device.client == call.principal.client,
     )
-
-
-def _notifier(call: ApiCall) -> Notifier:
-    notifier = call.console.notifier
-    if notifier is None:
-        raise ApiError("not_supported", "This server sends no notifications.")
-    return notifier
 
 
 ENDPOINTS = (

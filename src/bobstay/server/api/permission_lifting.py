@@ -33,7 +33,7 @@ def check_child(call: ApiCall, parent: SessionView, config: SessionConfig) -> No
     if not config.permission_mode or config.permission_mode == parent.config.permission_mode:
         mode = parent.permission_mode if parent.permission_mode in LIFTING else mode
     over = mode == BYPASS and config.bypass_until <= time.time()
-    own = call.console.variables is not None and bool(call.console.variables.variables_of(parent.id))
+    own = bool(call.services.secrets.variables_of(parent.id))
     check_lifting(call, "" if over else mode, given=bool(config.allowed_tools or config.mcp_servers or own))
     check_workflow(call, parent.config, config)
 

@@ -58,7 +58,7 @@ async def recent_dirs(call: ApiCall) -> RecentDirectories:
 
 def _by_directory(call: ApiCall) -> dict[str, list[SessionView]]:
     found: dict[str, list[SessionView]] = {}
-    for view in call.console.registry.views.values():
+    for view in call.services.registry.views.values():
         path = view.config.project or view.cwd
         if path and view.status != "discarded":
             found.setdefault(path, []).append(view)

@@ -89,7 +89,7 @@ class LocalServers(Struct, frozen=True):
 
 async def list_providers(call: ApiCall) -> ProviderList:
     """List the model providers, the source of each key, and the default model; no key is shown."""
-    environment = call.console.environment
+    environment = call.services.environment
     default, _ = await models_of(environment)
     loaded, warning = await asyncio.to_thread(load_person_settings, environment)
     try:
@@ -142,7 +142,7 @@ async def test_key(call: ApiCall) -> KeyVerdict:
         return KeyVerdict(accepted=False, problem="There is no key to test.")
     try:
         async with asyncio.timeout(SECONDS):
-            problem = await find_refusal(call.console.environment, loaded, name, key)
+            problem = await find_refusal(call.services.environment, loaded, name, key)
     except TimeoutError:
         problem = f"{LABELS.get(name, name)} did not answer within {SECONDS:.0f} seconds."
     except ValueError as error:
@@ -153,7 +153,7 @@ async def test_key(call: ApiCall) -> KeyVerdict:
 async def set_default_model(call: ApiCall) -> ProviderList:
     """Set the model of sessions that name none, in the user's settings."""
     model = call.body.model.strip()
-    environment = call.console.environment
+    environment = call.services.environment
     if model:
         loaded, _ = await asyncio.to_thread(load_person_settings, environment)
         routes = build_routes((await asyncio.to_thread(resolve_environment, environment, loaded))[0], loaded)
@@ -172,12 +172,12 @@ async def set_default_model(call: ApiCall) -> ProviderList:
 
 async def find_local(call: ApiCall) -> LocalServers:
     """Find model servers on this machine: Ollama, LM Studio, vLLM, llama.cpp at their default addresses."""
-    return LocalServers(await find_servers(ProviderKeys(call.console.environment.keys)))
+    return LocalServers(await find_servers(ProviderKeys(call.services.environment.keys)))
 
 
 async def _provider(call: ApiCall) -> tuple[str, LoadedSettings]:
     name = call.path["name"]
-    loaded, _ = await asyncio.to_thread(load_person_settings, call.console.environment)
+    loaded, _ = await asyncio.to_thread(load_person_settings, call.services.environment)
     if name not in list_provider_names(loaded):
         raise ApiError("not_found", f"There is no provider {name[:80]!r}: {', '.join(list_provider_names(loaded))}.")
     return name, loaded
@@ -192,7 +192,7 @@ def _key(given: str) -> str:
 
 
 def _used_key(call: ApiCall, name: str, loaded: LoadedSettings) -> str:
-    environment = call.console.environment
+    environment = call.services.environment
     for variable in list_key_variables(loaded, name):
         found = [environment.all_variables, *(layer.settings.variables for layer in loaded.layers)]
         if value := next((each[variable] for each in found if each.get(variable)), ""):
@@ -204,7 +204,7 @@ def _used_key(call: ApiCall, name: str, loaded: LoadedSettings) -> str:
 
 
 def _store(call: ApiCall) -> KeyStore:
-    return KeyStore(call.console.environment.paths.bobstay)
+    return KeyStore(call.services.environment.paths.bobstay)
 
 
 _KEY = "/providers/{name}/key"

@@ -5,10 +5,9 @@ import os
 
 from msgspec import Struct
 
-from bobstay.server.added_roots import write_roots
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.errors import ApiError
-from bobstay.server.files.session_directory import AllowedRoots, allowed_roots, is_hidden
+from bobstay.server.files.session_directory import AllowedRoots, is_hidden
 
 MOST = 100
 
@@ -29,14 +28,14 @@ class RootPath(Struct, frozen=True, forbid_unknown_fields=True):
 
 async def list_roots(call: ApiCall) -> Roots:
     """List the directories in which, and below which, sessions may work."""
-    added = set(call.console.added_roots)
-    return Roots(tuple(Root(path, path in added) for path in allowed_roots(call.console).roots))
+    added = set(call.services.roots.added)
+    return Roots(tuple(Root(path, path in added) for path in call.services.roots.allowed().roots))
 
 
 async def add_root(call: ApiCall) -> Roots:
     """Allow sessions to work in another directory."""
-    real = await asyncio.to_thread(_check_root, call.body.path, allowed_roots(call.console))
-    added = call.console.added_roots
+    real = await asyncio.to_thread(_check_root, call.body.path, call.services.roots.allowed())
+    added = call.services.roots.added
     if len(added) >= MOST:
         raise ApiError("invalid", f"At most {MOST} directories can be added.", field="path")
     return await _save_roots(call, (*(one for one in added if one != real), real))
@@ -44,9 +43,9 @@ async def add_root(call: ApiCall) -> Roots:
 
 async def remove_root(call: ApiCall) -> Roots:
     """Remove a directory that was added."""
-    if call.body.path not in call.console.added_roots:
+    if call.body.path not in call.services.roots.added:
         raise ApiError("not_found", "This directory was not added here.")
-    return await _save_roots(call, tuple(one for one in call.console.added_roots if one != call.body.path))
+    return await _save_roots(call, tuple(one for one in call.services.roots.added if one != call.body.path))
 
 
 def _check_root(given: str, bounds: AllowedRoots) -> str:
@@ -63,10 +62,9 @@ def _check_root(given: str, bounds: AllowedRoots) -> str:
 
 async def _save_roots(call: ApiCall, roots: tuple[str, ...]) -> Roots:
     try:
-        write_roots(call.console.config.state, roots)
+        call.services.roots.save_added(roots)
     except OSError as error:
         raise ApiError("storage", f"The list of directories cannot be written: {error.strerror}.") from error
-    call.console.added_roots = roots
     return await list_roots(call)
 
 

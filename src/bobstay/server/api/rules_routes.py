@@ -13,7 +13,6 @@ from bobstay.permissions.rule_updates import UpdateFailed, update_problem, write
 from bobstay.permissions.suggest import broad_rule_warning
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.errors import ApiError
-from bobstay.server.session_commands import working_directory
 
 DESTINATIONS = {"user": "userSettings", "project": "projectSettings", "local": "localSettings"}
 
@@ -46,9 +45,9 @@ class RuleChange(Struct, frozen=True, forbid_unknown_fields=True):
 
 async def list_rules(call: ApiCall) -> RuleList:
     """List the rules in force in a directory, the source with the highest precedence first."""
-    cwd = working_directory(call.console, call.query.cwd)
+    cwd = call.services.roots.resolve(call.query.cwd)
     try:
-        loaded = load(cwd, call.console.environment.paths)
+        loaded = load(cwd, call.services.environment.paths)
     except BrokenSettings as error:
         raise ApiError("wrong_state", str(error)) from error
     return RuleList(tuple(_rule_view(text) for text in loaded.rules), loaded.trusted)
@@ -66,7 +65,7 @@ async def remove_rule(call: ApiCall) -> RuleList:
 
 async def _apply_change(call: ApiCall, kind: str) -> RuleList:
     change: RuleChange = call.body
-    cwd = working_directory(call.console, change.cwd)
+    cwd = call.services.roots.resolve(change.cwd)
     try:
         rule = Rule.parse(change.rule, BEHAVIORS[change.behavior])
     except BadRule as error:
@@ -75,14 +74,14 @@ async def _apply_change(call: ApiCall, kind: str) -> RuleList:
     update = {"type": kind, "rules": [entry], "behavior": change.behavior, "destination": DESTINATIONS[change.scope]}
     if why := update_problem(update):
         raise ApiError("invalid", why)
-    paths = call.console.environment.paths
+    paths = call.services.environment.paths
     try:
         # A change by this request must not invalidate the trust in the directory.
         with preserve_trust(cwd, paths, (*local_settings(cwd), *project_settings(cwd))):
             write((update,), paths.destinations(cwd))
     except (UpdateFailed, TrustStoreError) as error:
         raise ApiError("storage", str(error)) from error
-    call.console.audit.record(call.principal.name, f"rules.{kind}", {"rule": change.rule, "cwd": cwd})
+    call.services.audit.record(call.principal.name, f"rules.{kind}", {"rule": change.rule, "cwd": cwd})
     call.query = RuleQuery(cwd)
     return await list_rules(call)
 

@@ -23,9 +23,9 @@ async def search_all(call: ApiCall) -> SearchResults:
     """Search the messages and tool calls of all sessions, or of one."""
     query: SearchQuery = call.query
     if query.session_id:
-        view = call.console.registry.view(query.session_id)
-        await call.console.database.wait_until_indexed(view.id, view.seq)
-    return await search(call.console.database, query.q, query.session_id, query.cursor, query.limit)
+        view = call.services.registry.view(query.session_id)
+        await call.services.database.wait_until_indexed(view.id, view.seq)
+    return await search(call.services.database, query.q, query.session_id, query.cursor, query.limit)
 
 
 ENDPOINTS = (Endpoint("GET", "/search", search_all, query=SearchQuery, returns=SearchResults, errors=("not_found",)),)

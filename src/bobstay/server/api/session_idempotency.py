@@ -6,9 +6,8 @@ from hashlib import sha256
 from bobstay.model.ids import uuid_of
 from bobstay.server.api.endpoint import ApiCall
 from bobstay.server.api.idempotency import fingerprint
-from bobstay.server.deletion import trash_of
 from bobstay.server.errors import ApiError
-from bobstay.server.session_commands import UserMessage, send_first_message
+from bobstay.server.session_creation import UserMessage
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.log import SessionMissing
 
@@ -28,11 +27,11 @@ async def create_once(
     if not call.body.client_id:
         return await _create(call, make(""))
     id = uuid_of(sha256(f"{call.principal.name}\0{fingerprint(call)}".encode()).digest()[:16])
-    async with call.console.creating.of(id):  # the same request may be running
+    async with call.services.creating.of(id):  # the same request may be running
         try:
-            return await send_first_message(call.console, id, message)
+            return await call.services.creation.send_first_message(id, message)
         except SessionMissing:
-            if trash_of(call.console).holds(id):
+            if call.services.deletion.trash.holds(id):
                 text = "The session that was created with this client_id was deleted. Restore it, or send another id."
                 raise ApiError("conflict", text, session_id=id) from None
         return await _create(call, make(id))

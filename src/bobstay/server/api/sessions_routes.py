@@ -8,7 +8,7 @@ from msgspec.structs import asdict, replace
 
 from bobstay.model.message import Block, Image, Text
 from bobstay.model.session_events import SessionChanged, SessionConfig
-from bobstay.server import artifacts, deletion, session_commands, session_secrets
+from bobstay.server import artifacts, session_secrets
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.api.permission_lifting import bypass_end, check_child, check_lifting, check_workflow
 from bobstay.server.api.session_bodies import (
@@ -26,7 +26,7 @@ from bobstay.server.api.session_bodies import (
 )
 from bobstay.server.api.session_idempotency import create_once
 from bobstay.server.errors import ApiError
-from bobstay.server.session_commands import UserMessage, WorktreeRequest
+from bobstay.server.session_creation import UserMessage, WorktreeRequest
 from bobstay.server.sessions.session_status import BUSY, Status
 from bobstay.server.sessions.session_view import SessionView
 
@@ -56,7 +56,9 @@ async def create(call: ApiCall) -> SessionView:
         mcp_servers=session_secrets.server_names(new.mcp_config),
         bypass_until=bypass_end(new.permission_mode, new.bypass_minutes),
     )
-    handed = await artifacts.artifact_blocks(call.console, [(one.session_id, one.id) for one in new.artifacts])
+    handed = await artifacts.artifact_blocks(
+        call.services.registry, [(one.session_id, one.id) for one in new.artifacts]
+    )
     blocks = blocks_of(new.prompt, new.images)
     session_secrets.check_variables(new.env)
     message = UserMessage(
@@ -66,7 +68,7 @@ async def create(call: ApiCall) -> SessionView:
     return await create_once(
         call,
         message,
-        lambda id: session_commands.launch(call.console, new.cwd, config, message, title=new.title, tree=tree, id=id),
+        lambda id: call.services.creation.launch(new.cwd, config, message, title=new.title, tree=tree, id=id),
     )
 
 
@@ -74,7 +76,7 @@ async def listing(call: ApiCall) -> SessionList:
     """List the sessions, the most recently changed first."""
     query: SessionListQuery = call.query
     statuses = _statuses(query.status)
-    known = call.console.registry.views.values()
+    known = call.services.registry.views.values()
     engines = {worker.engine_session for view in known for worker in view.workers if worker.engine_session}
     # The log that an external engine keeps of a conversation is not listed beside the session it runs in.
     views = [view for view in known if _wanted(view, query, statuses) and (view.id not in engines or view.workers)]
@@ -92,7 +94,7 @@ async def listing(call: ApiCall) -> SessionList:
 
 async def show(call: ApiCall) -> SessionView:
     """Show one session."""
-    return call.console.registry.view(call.path["id"])
+    return call.services.registry.view(call.path["id"])
 
 
 async def send(call: ApiCall) -> MessageAccepted:
@@ -102,52 +104,50 @@ async def send(call: ApiCall) -> MessageAccepted:
     if not blocks:
         raise ApiError("invalid", "The message is empty.")
     message = UserMessage(blocks, call.principal.name, new.client_message_id)
-    id = await session_commands.send_message(call.console, call.path["id"], message, new.delivery)
-    return MessageAccepted(id, call.console.registry.view(call.path["id"]))
+    id = await call.services.commands.send_message(call.path["id"], message, new.delivery)
+    return MessageAccepted(id, call.services.registry.view(call.path["id"]))
 
 
 async def interrupt(call: ApiCall) -> SessionView:
     """Interrupt the session's current turn."""
-    return await session_commands.interrupt(call.console, call.path["id"], by=call.principal.name)
+    return await call.services.commands.interrupt(call.path["id"], by=call.principal.name)
 
 
 async def kill(call: ApiCall) -> SessionView:
     """End the session's current turn by force, if an interrupt did not help."""
-    return await session_commands.interrupt(call.console, call.path["id"], by=call.principal.name, force=True)
+    return await call.services.commands.interrupt(call.path["id"], by=call.principal.name, force=True)
 
 
 async def retry(call: ApiCall) -> SessionView:
     """Retry the failed or interrupted turn of a session."""
-    return await session_commands.retry(call.console, call.path["id"], by=call.principal.name)
+    return await call.services.commands.retry(call.path["id"], by=call.principal.name)
 
 
 async def go_on(call: ApiCall) -> SessionView:
     """Continue an ended session in a child session."""
     new: ContinueBody = call.body
     check_lifting(call, new.permission_mode or "")
-    view = call.console.registry.view(call.path["id"])
+    view = call.services.registry.view(call.path["id"])
     given = {name: value for name, value in asdict(new).items() if name in SessionConfig.__struct_fields__}
     config = replace(view.config, max_turns=SessionConfig().max_turns)
     config = replace(config, **{name: value for name, value in given.items() if value is not None})
     check_child(call, view, config)
     message = UserMessage(blocks_of(new.prompt), call.principal.name, new.client_id)
     return await create_once(
-        call, message, lambda id: session_commands.continue_session(call.console, view.id, message, config, id=id)
+        call, message, lambda id: call.services.creation.continue_session(view.id, message, config, id=id)
     )
 
 
 async def fork(call: ApiCall) -> SessionView:
     """Fork a session: copy it, up to an entry if one is given."""
     new: ForkBody = call.body
-    view = call.console.registry.view(call.path["id"])
+    view = call.services.registry.view(call.path["id"])
     check_child(call, view, view.config)
     message = UserMessage(blocks_of(new.prompt), call.principal.name, new.client_id)
     return await create_once(
         call,
         message,
-        lambda id: session_commands.continue_session(
-            call.console, view.id, message, at=new.at, state_checked=False, id=id
-        ),
+        lambda id: call.services.creation.continue_session(view.id, message, at=new.at, state_checked=False, id=id),
     )
 
 
@@ -156,11 +156,9 @@ async def change(call: ApiCall) -> SessionView:
     given = {name: value for name, value in asdict(call.body).items() if value is not UNSET}
     check_lifting(call, given.get("permission_mode", ""))
     about = {name: given[name] for name in ("title", "archived", "pinned") if name in given}
-    view = call.console.registry.view(call.path["id"])
+    view = call.services.registry.view(call.path["id"])
     if about:
-        view = await session_commands.change_metadata(
-            call.console, view.id, SessionChanged(**about, by=call.principal.name)
-        )
+        view = await call.services.commands.change_metadata(view.id, SessionChanged(**about, by=call.principal.name))
     minutes = given.pop("bypass_minutes")
     settings = {name: value for name, value in given.items() if name not in about}
     if settings:
@@ -168,16 +166,16 @@ async def change(call: ApiCall) -> SessionView:
             settings["bypass_until"] = bypass_end(settings["permission_mode"], minutes)
         config = replace(view.config, **settings)
         check_workflow(call, view.config, config)
-        view = await session_commands.configure(call.console, view.id, config, by=call.principal.name)
+        view = await call.services.commands.configure(view.id, config, by=call.principal.name)
     return view
 
 
 async def delete(call: ApiCall) -> None:
     """Move a session to the trash; a running one must be stopped first."""
-    view = call.console.registry.view(call.path["id"])
+    view = call.services.registry.view(call.path["id"])
     if view.status in BUSY:
         raise ApiError("wrong_state", "Stop the session before deleting it.", status=view.status)
-    await deletion.discard(call.console, view.id)
+    await call.services.deletion.discard(view.id)
 
 
 async def edit_input(call: ApiCall) -> SessionView:
@@ -185,14 +183,14 @@ async def edit_input(call: ApiCall) -> SessionView:
     blocks = blocks_of(call.body.content)
     if not blocks:
         raise ApiError("invalid", "The message is empty. Delete the input instead.")
-    await session_commands.edit_input(call.console, call.path["id"], call.path["input_id"], blocks)
-    return call.console.registry.view(call.path["id"])
+    await call.services.commands.edit_input(call.path["id"], call.path["input_id"], blocks)
+    return call.services.registry.view(call.path["id"])
 
 
 async def drop_input(call: ApiCall) -> SessionView:
     """Remove a queued message."""
-    await session_commands.drop_input(call.console, call.path["id"], call.path["input_id"])
-    return call.console.registry.view(call.path["id"])
+    await call.services.commands.drop_input(call.path["id"], call.path["input_id"])
+    return call.services.registry.view(call.path["id"])
 
 
 def blocks_of(text: str, images: tuple[ImagePart, ...] = ()) -> tuple[Block, ...]:

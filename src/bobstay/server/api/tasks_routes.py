@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.db import task_table
 from bobstay.server.db.task_table import TaskRow, TaskStatus
-from bobstay.server.streams.stream_frames import live
+from bobstay.server.streams.stream_frames import live, session_topic
 
 Title = Annotated[str, Meta(min_length=1, max_length=2_000)]
 Description = Annotated[str, Meta(max_length=20_000)]
@@ -42,7 +42,7 @@ async def list_tasks(call: ApiCall) -> TaskListing:
     """List the tasks of one session or of all."""
     if call.query.session_id:
         return await _of_session(call, call.query.session_id)
-    return TaskListing(tuple(await task_table.list_tasks(call.console.database)))
+    return TaskListing(tuple(await task_table.list_tasks(call.services.database)))
 
 
 async def list_session_tasks(call: ApiCall) -> TaskListing:
@@ -52,10 +52,10 @@ async def list_session_tasks(call: ApiCall) -> TaskListing:
 
 async def add_task(call: ApiCall) -> TaskRow:
     """Add a task to a session."""
-    view = call.console.registry.view(call.path["id"])
+    view = call.services.registry.view(call.path["id"])
     body: NewTask = call.body
     task = await task_table.add_task(
-        call.console.database,
+        call.services.database,
         view.id,
         body.title,
         by=call.principal.name,
@@ -70,30 +70,30 @@ async def change_task(call: ApiCall) -> TaskRow:
     """Change a task of a person."""
     body: TaskChange = call.body
     given = {"title": body.title, "status": body.status, "description": body.description, "sort_order": body.sort_order}
-    task = await task_table.change_task(call.console.database, call.path["id"], by=call.principal.name, **given)
+    task = await task_table.change_task(call.services.database, call.path["id"], by=call.principal.name, **given)
     await _publish_tasks(call, task.session_id)
     return task
 
 
 async def remove_task(call: ApiCall) -> None:
     """Remove a task of a person."""
-    task = await task_table.remove_task(call.console.database, call.path["id"])
+    task = await task_table.remove_task(call.services.database, call.path["id"])
     await _publish_tasks(call, task.session_id)
 
 
 async def _of_session(call: ApiCall, session_id: str) -> TaskListing:
     """Waits for the tables, so that the agent's last change is included."""
-    view = call.console.registry.view(session_id)
-    await call.console.database.wait_until_indexed(view.id, view.seq)
-    return TaskListing(tuple(await task_table.list_tasks(call.console.database, view.id)))
+    view = call.services.registry.view(session_id)
+    await call.services.database.wait_until_indexed(view.id, view.seq)
+    return TaskListing(tuple(await task_table.list_tasks(call.services.database, view.id)))
 
 
 async def _publish_tasks(call: ApiCall, session_id: str) -> None:
     """Publish the current tasks to the session's subscribers."""
-    topic = f"session:{session_id}"
-    if call.console.hub.is_wanted(topic):
-        tasks = await task_table.list_tasks(call.console.database, session_id)
-        call.console.hub.publish(topic, live("tasks.changed", {"tasks": tasks}, session_id))
+    topic = session_topic(session_id)
+    if call.services.streams.hub.is_wanted(topic):
+        tasks = await task_table.list_tasks(call.services.database, session_id)
+        call.services.streams.hub.publish(topic, live("tasks.changed", {"tasks": tasks}, session_id))
 
 
 ENDPOINTS = (

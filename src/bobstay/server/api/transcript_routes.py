@@ -62,10 +62,9 @@ class RowsQuery(Struct, frozen=True):
 
 async def snapshot(call: ApiCall) -> Snapshot:
     """Show the current state of a session; subscribe to a stream from `seq` on for later events."""
-    registry = call.console.registry
+    registry = call.services.registry
     view = registry.view(call.path["id"])
-    session = registry.get_open(view.id)
-    parts = tuple(session.parts.snapshot()) if session is not None else ()
+    parts = tuple(call.services.streams.publisher.open_parts(view.id))
     reader = registry.reader(view.id)
     query: SnapshotQuery = call.query
 
@@ -80,9 +79,9 @@ async def snapshot(call: ApiCall) -> Snapshot:
 async def events(call: ApiCall) -> EventPage:
     """List a page of the entries of a session's log, oldest first."""
     query: EventsQuery = call.query
-    view = call.console.registry.view(call.path["id"])
+    view = call.services.registry.view(call.path["id"])
     limit = min(max(query.limit, 1), MOST_EVENTS)
-    reader = call.console.registry.reader(view.id)
+    reader = call.services.registry.reader(view.id)
     before = query.before
     after = max(query.after if before is None else before - limit - 1, 0)
 
@@ -103,16 +102,16 @@ def _cut(entries: tuple[Envelope, ...], limit: int) -> tuple[tuple[Envelope, ...
 
 async def list_rows(call: ApiCall) -> Transcript:
     """List a page of the transcript, newest first."""
-    view = call.console.registry.view(call.path["id"])
-    await call.console.database.wait_until_indexed(view.id, view.seq, FLUSH_TIMEOUT)
-    return await transcript_pages.read_page(call.console.database, view.id, call.query.before, call.query.limit)
+    view = call.services.registry.view(call.path["id"])
+    await call.services.database.wait_until_indexed(view.id, view.seq, FLUSH_TIMEOUT)
+    return await transcript_pages.read_page(call.services.database, view.id, call.query.before, call.query.limit)
 
 
 async def show_call(call: ApiCall) -> CallRow:
     """Show a tool call with its whole input and output."""
-    view = call.console.registry.view(call.path["id"])
-    await call.console.database.wait_until_indexed(view.id, view.seq, FLUSH_TIMEOUT)
-    found = await transcript_pages.read_call(call.console.database, view.id, call.path["call_id"])
+    view = call.services.registry.view(call.path["id"])
+    await call.services.database.wait_until_indexed(view.id, view.seq, FLUSH_TIMEOUT)
+    found = await transcript_pages.read_call(call.services.database, view.id, call.path["call_id"])
     if found is None:
         raise ApiError("not_found", "The session has no such tool call.")
     return found
@@ -120,7 +119,7 @@ async def show_call(call: ApiCall) -> CallRow:
 
 async def restore(call: ApiCall) -> SessionView:
     """Restore the compressed log of an archived session."""
-    registry, id = call.console.registry, call.path["id"]
+    registry, id = call.services.registry, call.path["id"]
     if not registry.view(id).stored:
         raise ApiError("wrong_state", "This session is not in the archive.", status=registry.view(id).status)
     await registry.unpack(id, by=call.principal.name)

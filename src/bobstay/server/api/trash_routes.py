@@ -4,7 +4,6 @@ import asyncio
 
 from msgspec import Struct
 
-from bobstay.server import deletion
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.sessions.session_trash import Trashed
 from bobstay.server.sessions.session_view import SessionView
@@ -16,17 +15,17 @@ class TrashList(Struct, frozen=True):
 
 async def list_trash(call: ApiCall) -> TrashList:
     """List deleted sessions, the most recently deleted first."""
-    return TrashList(tuple(await asyncio.to_thread(deletion.trash_of(call.console).listed)))
+    return TrashList(tuple(await asyncio.to_thread(call.services.deletion.trash.listed)))
 
 
 async def restore_trash(call: ApiCall) -> SessionView:
     """Restore a deleted session."""
-    return await deletion.undelete(call.console, call.path["id"], by=call.principal.name)
+    return await call.services.deletion.undelete(call.path["id"], by=call.principal.name)
 
 
 async def remove_trash(call: ApiCall) -> None:
     """Permanently remove a deleted session with its stored output."""
-    await deletion.remove_for_good(call.console, call.path["id"])
+    await call.services.deletion.remove_for_good(call.path["id"])
 
 
 ENDPOINTS = (

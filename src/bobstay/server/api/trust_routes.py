@@ -9,7 +9,6 @@ from bobstay.config.trust_store import TrustStore, TrustStoreError
 from bobstay.config.trust_warning import select_risky_parts
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.errors import ApiError
-from bobstay.server.session_commands import working_directory
 
 
 class TrustView(Struct, frozen=True):
@@ -34,13 +33,13 @@ class TrustBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 async def show_trust(call: ApiCall) -> TrustView:
     """Show whether a directory is trusted, and its settings, hooks and git configuration that depend on it."""
-    return _view(call, working_directory(call.console, call.query.cwd))
+    return _view(call, call.services.roots.resolve(call.query.cwd))
 
 
 async def give_trust(call: ApiCall) -> TrustView:
     """Trust a directory in its current state; the trust ends when an executable part changes."""
-    paths = call.console.environment.paths
-    cwd = working_directory(call.console, call.body.cwd)
+    paths = call.services.environment.paths
+    cwd = call.services.roots.resolve(call.body.cwd)
     if not is_trust_list_outside(paths, cwd):
         raise ApiError("forbidden", "The list of trusted directories lies inside this one: it cannot be trusted.")
     try:
@@ -52,16 +51,16 @@ async def give_trust(call: ApiCall) -> TrustView:
 
 async def take_trust(call: ApiCall) -> TrustView:
     """Revoke the trust in a directory."""
-    cwd = working_directory(call.console, call.body.cwd)
+    cwd = call.services.roots.resolve(call.body.cwd)
     try:
-        TrustStore(call.console.environment.paths.bobstay).remove(cwd)
+        TrustStore(call.services.environment.paths.bobstay).remove(cwd)
     except TrustStoreError as error:
         raise ApiError("wrong_state", str(error)) from error
     return _view(call, cwd)
 
 
 def _view(call: ApiCall, cwd: str) -> TrustView:
-    trust = check_trust(cwd, call.console.environment.paths)
+    trust = check_trust(cwd, call.services.environment.paths)
     try:
         parts = tuple(sorted(executable_parts(cwd)))
     except DigestLimitError as error:

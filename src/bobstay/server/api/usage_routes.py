@@ -23,7 +23,7 @@ async def get_usage(call: ApiCall) -> Spending:
     query: UsageQuery = call.query
     since = query.since.isoformat() if query.since else ""
     until = query.until.isoformat() if query.until else ""
-    return await spending(call.console.database, query.group, since, until)
+    return await spending(call.services.database, query.group, since, until)
 
 
 ENDPOINTS = (Endpoint("GET", "/usage", get_usage, query=UsageQuery, returns=Spending),)

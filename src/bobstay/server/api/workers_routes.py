@@ -6,8 +6,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bobstay.server.api.endpoint import ApiCall, Endpoint
+from bobstay.server.api.services import Services
 from bobstay.server.auth.principal import Scope
-from bobstay.server.console import Console
 from bobstay.server.errors import ApiError, Code
 from bobstay.server.sessions.session_status import AGENTS
 from bobstay.server.sessions.session_view import Activity, CurrentTask
@@ -41,11 +41,11 @@ class Workers(Struct, frozen=True):
 class WorkerHost(Protocol):
     """Stops and restarts workers of some kinds, see `HOSTS`."""
 
-    async def stop(self, console: Console, session_id: str, worker: WorkerView) -> None:
+    async def stop(self, services: Services, session_id: str, worker: WorkerView) -> None:
         """End the worker, if it is running."""
         ...
 
-    async def restart(self, console: Console, session_id: str, worker: WorkerView) -> None:
+    async def restart(self, services: Services, session_id: str, worker: WorkerView) -> None:
         """End the worker if it is running, and start it again with the same id and the next epoch."""
         ...
 
@@ -53,23 +53,23 @@ class WorkerHost(Protocol):
 class AgentHost:
     """Agents, which the runner hosts."""
 
-    async def stop(self, console: Console, session_id: str, worker: WorkerView) -> None:
-        _require_own_session(console, session_id)
-        await console.runner.stop_agent(session_id, "stopped")
+    async def stop(self, services: Services, session_id: str, worker: WorkerView) -> None:
+        _require_own_session(services, session_id)
+        await services.runner.stop_agent(session_id, "stopped")
 
-    async def restart(self, console: Console, session_id: str, worker: WorkerView) -> None:
-        await self.stop(console, session_id, worker)
-        await console.runner.wake(session_id)
+    async def restart(self, services: Services, session_id: str, worker: WorkerView) -> None:
+        await self.stop(services, session_id, worker)
+        await services.runner.wake(session_id)
 
 
 class AuxiliaryHost:
     """Terminals and diff watchers: they can be stopped only; new ones have their own endpoints."""
 
-    async def stop(self, console: Console, session_id: str, worker: WorkerView) -> None:
+    async def stop(self, services: Services, session_id: str, worker: WorkerView) -> None:
         if worker.state in UP:
-            await console.auxiliary_workers.stop(worker.id)
+            await services.auxiliary_workers.stop(worker.id)
 
-    async def restart(self, console: Console, session_id: str, worker: WorkerView) -> None:
+    async def restart(self, services: Services, session_id: str, worker: WorkerView) -> None:
         raise ApiError("not_supported", "A terminal cannot be restarted. Close it and open another one.")
 
 
@@ -83,8 +83,8 @@ HOSTS: dict[Kind, WorkerHost] = {
 
 async def listing(call: ApiCall) -> Workers:
     """List the workers of a session: its agent, terminals and watchers, including ended ones."""
-    view = call.console.registry.view(call.path["id"])
-    return Workers(tuple(_state(call.console, view.id, worker) for worker in view.workers))
+    view = call.services.registry.view(call.path["id"])
+    return Workers(tuple(_state(call.services, view.id, worker) for worker in view.workers))
 
 
 async def stop(call: ApiCall) -> WorkerState:
@@ -93,15 +93,15 @@ async def stop(call: ApiCall) -> WorkerState:
         _require_scope(call, "operate")  # checked first, so that the error reveals nothing about the workers
     worker = _worker(call)
     _require_scope(call, "terminal" if worker.kind == "terminal" else "operate")
-    await _host(worker).stop(call.console, call.path["id"], worker)
-    return _state(call.console, call.path["id"], _worker(call))
+    await _host(worker).stop(call.services, call.path["id"], worker)
+    return _state(call.services, call.path["id"], _worker(call))
 
 
 async def restart(call: ApiCall) -> WorkerState:
     """Restart a worker."""
     worker = _worker(call)
-    await _host(worker).restart(call.console, call.path["id"], worker)
-    return _state(call.console, call.path["id"], _worker(call))
+    await _host(worker).restart(call.services, call.path["id"], worker)
+    return _state(call.services, call.path["id"], _worker(call))
 
 
 def _require_scope(call: ApiCall, scope: Scope) -> None:
@@ -110,7 +110,7 @@ def _require_scope(call: ApiCall, scope: Scope) -> None:
 
 
 def _worker(call: ApiCall) -> WorkerView:
-    view = call.console.registry.view(call.path["id"])
+    view = call.services.registry.view(call.path["id"])
     for worker in view.workers:
         if worker.id == call.path["worker_id"]:
             return worker
@@ -124,18 +124,18 @@ def _host(worker: WorkerView) -> WorkerHost:
     return host
 
 
-def _require_own_session(console: Console, session_id: str) -> None:
-    view = console.registry.view(session_id)
+def _require_own_session(services: Services, session_id: str) -> None:
+    view = services.registry.view(session_id)
     if view.elsewhere:
         raise ApiError("busy_elsewhere", "Another process runs this session. Stop it there.", status=view.status)
 
 
-def _state(console: Console, session_id: str, worker: WorkerView) -> WorkerState:
+def _state(services: Services, session_id: str, worker: WorkerView) -> WorkerState:
     state = WorkerState(worker, worker.state in UP)
     if worker.kind in AGENTS:
-        view = console.registry.view(session_id)
+        view = services.registry.view(session_id)
         state = replace(state, activity=view.activity, current_task=view.current_task)
-    slot = console.runner.slots.get(session_id)
+    slot = services.runner.slots.get(session_id)
     if slot is None or slot.worker.id != worker.id:
         return state
     return replace(

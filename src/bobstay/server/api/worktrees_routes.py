@@ -1,7 +1,6 @@
 """The worktree of a session over HTTP: show, commit, merge and remove it."""
 
 import asyncio
-import os
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -10,11 +9,9 @@ from msgspec.structs import replace
 from bobstay.config.trust_store import TrustStore
 from bobstay.model.session_events import Configured, SessionConfig
 from bobstay.server.api.endpoint import ApiCall, Endpoint
-from bobstay.server.console import Console
 from bobstay.server.errors import ApiError, Code
-from bobstay.server.files.session_directory import WORKTREES
 from bobstay.server.sessions.session_status import BUSY
-from bobstay.server.worktrees import LONGEST_MESSAGE, Strategy, Worktrees, WorktreeState
+from bobstay.server.worktrees import LONGEST_MESSAGE, Strategy, WorktreeState
 
 Message = Annotated[str, Meta(max_length=LONGEST_MESSAGE)]
 
@@ -39,22 +36,16 @@ class Committed(Struct, frozen=True):
     worktree: WorktreeState
 
 
-def worktrees_of(console: Console) -> Worktrees:
-    """The worktrees of this server's sessions."""
-    folder = os.path.join(console.environment.paths.bobstay, WORKTREES)
-    return Worktrees(folder, console.environment.children)
-
-
 async def show_worktree(call: ApiCall) -> WorktreeState:
     """Show the state of a session's worktree: commits ahead and behind, changes, and conflicts of a merge."""
     config = _config(call)
-    return await worktrees_of(call.console).state(config.worktree, config.project, config.base)
+    return await call.services.worktrees.state(config.worktree, config.project, config.base)
 
 
 async def commit_worktree(call: ApiCall) -> Committed:
     """Commit all changes in a session's worktree."""
     config = _config(call)
-    trees = worktrees_of(call.console)
+    trees = call.services.worktrees
     commit = await trees.commit(config.worktree, call.body.message)
     return Committed(commit, await trees.state(config.worktree, config.project, config.base))
 
@@ -62,7 +53,7 @@ async def commit_worktree(call: ApiCall) -> Committed:
 async def merge_worktree(call: ApiCall) -> Committed:
     """Merge a session's worktree into the branch checked out in its project."""
     config = _config(call)
-    trees = worktrees_of(call.console)
+    trees = call.services.worktrees
     commit = await trees.merge(config.worktree, config.project, call.body.strategy, call.body.message)
     return Committed(commit, await trees.state(config.worktree, config.project, config.base))
 
@@ -71,18 +62,18 @@ async def remove_worktree(call: ApiCall) -> None:
     """Remove a session's worktree; refused if changes would be lost, unless forced."""
     config = _config(call)
     session_id = call.path["id"]
-    view = call.console.registry.view(session_id)
+    view = call.services.registry.view(session_id)
     if view.status in BUSY:
         raise ApiError("wrong_state", f"The session is {view.status}. Stop it before removing its worktree.")
-    await worktrees_of(call.console).remove(config.worktree, config.project, force=call.query.force)
-    await asyncio.to_thread(TrustStore(call.console.environment.paths.bobstay).remove, config.worktree)
+    await call.services.worktrees.remove(config.worktree, config.project, force=call.query.force)
+    await asyncio.to_thread(TrustStore(call.services.environment.paths.bobstay).remove, config.worktree)
     left = replace(config, worktree="", branch="", base="")
-    (await call.console.registry.acquire(session_id)).record(Configured(left, call.principal.name))
-    call.console.runner.release(session_id)
+    (await call.services.registry.acquire(session_id)).record(Configured(left, call.principal.name))
+    call.services.runner.release(session_id)
 
 
 def _config(call: ApiCall) -> SessionConfig:
-    config = call.console.registry.view(call.path["id"]).config
+    config = call.services.registry.view(call.path["id"]).config
     if not config.worktree:
         raise ApiError("not_found", "This session has no worktree of its own.")
     return config

@@ -24,17 +24,18 @@ class NoAuditLog:
 class Refusals:
     """Records refused requests in the audit log, up to a number per minute; the rest is only counted."""
 
-    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, audit: AuditLog, clock: Callable[[], float] = monotonic) -> None:
+        self._audit = audit
         self._clock = clock
         self._until = 0.0
         self._count = 0
 
-    def record(self, audit: AuditLog, who: str, what: str, detail: dict[str, Any], session: str = "") -> None:
+    def record(self, who: str, what: str, detail: dict[str, Any], session: str = "") -> None:
         now = self._clock()
         if now >= self._until:
             if self._count > MOST_REFUSALS:
-                audit.record("", "refused", {"not_listed": self._count - MOST_REFUSALS})
+                self._audit.record("", "refused", {"not_listed": self._count - MOST_REFUSALS})
             self._until, self._count = now + 60.0, 0
         self._count += 1
         if self._count <= MOST_REFUSALS:
-            audit.record(who, "refused", {"what": what, **detail}, session)
+            self._audit.record(who, "refused", {"what": what, **detail}, session)

@@ -1,14 +1,11 @@
 """Authentication settings of the server, and the check that refuses an unprotected bind address."""
 
 import ipaddress
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from bobstay.server.auth.host_names import BadAddress, is_loopback
-
-if TYPE_CHECKING:
-    from bobstay.server.console import Config
+from bobstay.server.server_options import ServerOptions
 
 
 class AuthSettings(Struct, frozen=True):
@@ -25,7 +22,9 @@ class AuthSettings(Struct, frozen=True):
     client addresses are ignored."""
 
     @classmethod
-    def of(cls, config: "Config", *, port: int = 0, tls: bool = False, proxies: tuple[str, ...] = ()) -> "AuthSettings":
+    def of(
+        cls, config: ServerOptions, *, port: int = 0, tls: bool = False, proxies: tuple[str, ...] = ()
+    ) -> "AuthSettings":
         trusted = proxies or config.proxies
         return cls(config.host, port or config.port, tls, config.public_urls, config.user_header, trusted)
 

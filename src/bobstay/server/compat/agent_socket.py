@@ -7,7 +7,7 @@ from starlette.websockets import WebSocket
 
 from bobstay.model.message import Text
 from bobstay.model.session_events import SessionConfig
-from bobstay.server import session_commands
+from bobstay.server.api.services import Services
 from bobstay.server.auth.principal import Principal
 from bobstay.server.compat.compat_feed import HEARTBEAT, SYNCHRONIZED, CompatFeed, open_feed, subscribe_session
 from bobstay.server.compat.compat_sockets import (
@@ -20,9 +20,8 @@ from bobstay.server.compat.compat_sockets import (
 )
 from bobstay.server.compat.frame_entry import FrameEntry, Message
 from bobstay.server.compat.stream_json_encoder import StreamJsonEncoder, agent_exit
-from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
-from bobstay.server.session_commands import UserMessage
+from bobstay.server.session_creation import UserMessage
 from bobstay.server.streams.subscription import Streams
 
 PATH = "/ws/agent"
@@ -53,15 +52,15 @@ _decoder: "msgspec.json.Decoder[UserInput | StartProcess | KillProcess]" = msgsp
 class AgentTranslator:
     """Translates the frames of one agent. Tool calls and results are sent as blocks and in that console's flat form."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, services: Services) -> None:
+        self._services = services
         self._encoder: StreamJsonEncoder | None = None
         self.session_id = ""
         """Empty until there is a session."""
 
     def attach(self, session_id: str) -> None:
         self.session_id = session_id
-        self._encoder = StreamJsonEncoder(session_id, self._console.registry)
+        self._encoder = StreamJsonEncoder(session_id, self._services.registry)
 
     def messages(self, entry: FrameEntry) -> list[Message]:
         messages: list[Message] = []
@@ -72,7 +71,7 @@ class AgentTranslator:
         if ended is not None and encoder is not None and encoder.live:
             if ended.error:
                 messages.append({"type": "error", "message": ended.error})
-            session = engine_session(self._console, self.session_id)
+            session = engine_session(self._services, self.session_id)
             messages.append({"type": "process_exit", "code": ended.code, "sessionId": session})
         if entry.type == "error":
             messages.append({"type": "error", "message": entry.payload.get("message", "")})
@@ -82,13 +81,13 @@ class AgentTranslator:
         """The first message to a client."""
         if not self.session_id:
             return {"type": "status", "running": False, "sessionId": None}
-        running = self._console.runner.worker(self.session_id) is not None
-        return {"type": "status", "running": running, "sessionId": engine_session(self._console, self.session_id)}
+        running = self._services.runner.worker(self.session_id) is not None
+        return {"type": "status", "running": running, "sessionId": engine_session(self._services, self.session_id)}
 
 
-def engine_session(console: Console, session_id: str) -> str:
+def engine_session(services: Services, session_id: str) -> str:
     """The id with which the engine resumes this conversation: its own if it has one, else the session's."""
-    view = console.registry.views.get(session_id)
+    view = services.registry.views.get(session_id)
     workers = view.workers if view is not None else ()
     return next((worker.engine_session for worker in reversed(workers) if worker.engine_session), session_id)
 
@@ -100,7 +99,7 @@ class AgentConnection:
         self, agents: "AgentNames", name: str, principal: Principal, agent: AgentTranslator, feed: CompatFeed
     ) -> None:
         self._agents = agents
-        self._console = agents.console
+        self._services = agents.services
         self._name = name
         self._principal = principal
         self._agent = agent
@@ -119,47 +118,47 @@ class AgentConnection:
             self._audit().record_action(message)  # a new one: the session may just have been created
 
     def _audit(self) -> SocketAudit:
-        return SocketAudit(self._console, self._principal, PATH, self._agent.session_id)
+        return SocketAudit(self._services, self._principal, PATH, self._agent.session_id)
 
     async def _execute(self, frame: UserInput | StartProcess | KillProcess) -> None:
-        console, id = self._console, self._agent.session_id
+        services, id = self._services, self._agent.session_id
         match frame:
             case StartProcess() if not id:
                 await self._agents.bind_name(self._name, await self._start_session(frame), self)
             case StartProcess():
                 # A running agent is not started again.
-                await console.runner.wake(id)
+                await services.runner.wake(id)
                 self._feed.send(self._agent.status())
             case UserInput() | KillProcess() if not id:
                 raise ApiError("wrong_state", "The process is not running. Send start_process first.")
             case UserInput(text=text):
                 if not text.strip():
                     raise ApiError("invalid", "The message is empty.")
-                await session_commands.send_message(console, id, UserMessage((Text(text),), self._principal.name))
+                await services.commands.send_message(id, UserMessage((Text(text),), self._principal.name))
             case KillProcess():
-                if console.runner.worker(id) is None:
+                if services.runner.worker(id) is None:
                     raise ApiError("wrong_state", "The process is not running.")
-                await console.runner.stop_agent(id, "stopped")
+                await services.runner.stop_agent(id, "stopped")
 
     async def _start_session(self, frame: StartProcess) -> str:
         """Open or create a session, under the same directory rules as any other."""
         if frame.session_id:
-            view = self._console.registry.view(frame.session_id)
-            session_commands.check_bounds(self._console, view)
+            view = self._services.registry.view(frame.session_id)
+            self._services.roots.check(view.cwd)
             id = view.id
         else:
             config = SessionConfig(model=frame.model or "", append_system_prompt=frame.system_prompt or "")
             message = UserMessage((), self._principal.name)
-            id = (await session_commands.launch(self._console, frame.working_dir or "", config, message)).id
-        await self._console.runner.wake(id)
+            id = (await self._services.creation.launch(frame.working_dir or "", config, message)).id
+        await self._services.runner.wake(id)
         return id
 
 
 class AgentNames:
     """Maps agent names to sessions: a session's id, or a name under which a client started one."""
 
-    def __init__(self, console: Console, streams: Streams) -> None:
-        self.console = console
+    def __init__(self, services: Services, streams: Streams) -> None:
+        self.services = services
         self.streams = streams
         self._sessions_by_name: dict[str, str] = {}
         self._waiting: dict[str, set[AgentConnection]] = {}
@@ -179,14 +178,14 @@ class AgentNames:
 
     async def _serve(self, websocket: WebSocket) -> None:
         name = websocket.query_params.get("agentId", "")
-        principal = await accept_socket(self.console, websocket, lambda: None)
+        principal = await accept_socket(self.services, websocket, lambda: None)
         if principal is None:
             return
-        agent = AgentTranslator(self.console)
+        agent = AgentTranslator(self.services)
         async with open_feed(self.streams, principal, agent) as feed:
             page = AgentConnection(self, name, principal, agent, feed)
             id = self._sessions_by_name.get(name, name)
-            if id in self.console.registry.views:
+            if id in self.services.registry.views:
                 await page.attach(id, websocket.query_params.get("after", ""))
             else:
                 feed.send(agent.status())

@@ -4,11 +4,11 @@ import msgspec
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
+from bobstay.server.api.services import Services
 from bobstay.server.compat.compat_feed import open_feed
 from bobstay.server.compat.compat_shapes import session_of
 from bobstay.server.compat.compat_sockets import accept_socket, run_socket, without_mark
 from bobstay.server.compat.frame_entry import FrameEntry, Message
-from bobstay.server.console import Console
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.session_changes import APP
 from bobstay.server.streams.subscription import Streams
@@ -19,15 +19,15 @@ PATH = "/ws/app"
 class AppTranslator:
     """Translates changes of lists: first all sessions, then each change."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, services: Services) -> None:
+        self._services = services
         self._known: set[str] = set()
         self._activity: dict[str, str] = {}
 
     def messages(self, entry: FrameEntry) -> list[Message]:
         match entry.type:
             case "stream.synchronized":
-                views = [view for view in self._console.registry.views.values() if view.status != "discarded"]
+                views = [view for view in self._services.registry.views.values() if view.status != "discarded"]
                 self._known = {view.id for view in views}
                 self._activity = {view.id: view.activity for view in views}
                 return [{"type": "sessions-sync", "sessions": [_listed(view) for view in views]}]
@@ -62,12 +62,12 @@ def _listed(view: SessionView) -> Message:
     return {**session, "activity": view.activity, "workers": workers}
 
 
-def app_route(console: Console, streams: Streams) -> WebSocketRoute:
+def app_route(services: Services, streams: Streams) -> WebSocketRoute:
     async def serve(websocket: WebSocket) -> None:
-        principal = await accept_socket(console, websocket, lambda: None)
+        principal = await accept_socket(services, websocket, lambda: None)
         if principal is None:
             return
-        async with open_feed(streams, principal, AppTranslator(console)) as feed:
+        async with open_feed(streams, principal, AppTranslator(services)) as feed:
             feed.subscribe(APP)
 
             async def receive(_: str | bytes) -> None:

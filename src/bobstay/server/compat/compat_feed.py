@@ -9,8 +9,8 @@ from bobstay.server.auth.principal import Principal
 from bobstay.server.compat.frame_entry import FrameEntry, Message, decode_frame
 from bobstay.server.streams.heartbeat import NAME, HeartbeatLoop
 from bobstay.server.streams.hub import HubClient
-from bobstay.server.streams.stream_frames import live
-from bobstay.server.streams.subscription import SESSION, Streams, Subscriptions
+from bobstay.server.streams.stream_frames import SESSION, live
+from bobstay.server.streams.subscription import Streams, Subscriptions
 
 HEARTBEAT: Message = {"type": "heartbeat"}
 SYNCHRONIZED: Message = {"type": "synchronized"}

@@ -12,17 +12,16 @@ from starlette.routing import Route
 
 from bobstay.model.message import Text
 from bobstay.model.session_events import SessionConfig
-from bobstay.server import session_commands
-from bobstay.server.api.dispatch import error_of_log, json_response, respond
+from bobstay.server.api.dispatch import json_response, respond
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.api.permission_lifting import check_child
+from bobstay.server.api.services import Services
 from bobstay.server.api.session_bodies import MOST_SENT
 from bobstay.server.compat.compat_shapes import CompatSession, WorkflowMode, session_of
-from bobstay.server.console import Console
 from bobstay.server.db import task_table
-from bobstay.server.errors import ApiError
-from bobstay.server.files.session_directory import allowed_roots, is_allowed
-from bobstay.server.session_commands import UserMessage
+from bobstay.server.errors import ApiError, error_of_log
+from bobstay.server.files.session_directory import is_allowed
+from bobstay.server.session_creation import UserMessage
 from bobstay.sessions.log import LogError, SessionMissing
 
 log = logging.getLogger(__name__)
@@ -65,7 +64,7 @@ class TaskQuery(Struct, frozen=True):
 
 
 class TaskOut(Struct, frozen=True):
-    """A task in the shape of the second console."""
+    """A task in the shape of the second services."""
 
     id: str
     session_id: str
@@ -88,8 +87,8 @@ async def launch(call: ApiCall) -> CompatSession:
         model=new.model or "",
         max_turns=_turns(new.maxTurns, new.max_turns),
     )
-    where = new.workingDir or new.working_dir or _default_directory(call.console)
-    view = await session_commands.launch(call.console, where, config, _user_message(call, new.query))
+    where = new.workingDir or new.working_dir or _default_directory(call.services)
+    view = await call.services.creation.launch(where, config, _user_message(call, new.query))
     call.created_session = view.id
     return session_of(view, new.query)
 
@@ -98,12 +97,12 @@ async def go_on(call: ApiCall) -> CompatSession:
     """Continue an ended session in a child session."""
     new: CompatContinue = call.body
     try:
-        parent = call.console.registry.view(call.path["id"])
+        parent = call.services.registry.view(call.path["id"])
     except SessionMissing:
         raise ApiError("not_found", "Parent session not found") from None
     config = replace(parent.config, max_turns=_turns(new.maxTurns, new.max_turns))
     check_child(call, parent, config)
-    view = await session_commands.continue_session(call.console, parent.id, _user_message(call, new.query), config)
+    view = await call.services.creation.continue_session(parent.id, _user_message(call, new.query), config)
     call.created_session = view.id
     return session_of(view, new.query)
 
@@ -111,7 +110,7 @@ async def go_on(call: ApiCall) -> CompatSession:
 async def interrupt(call: ApiCall) -> Success:
     """Interrupt a session's current turn."""
     try:
-        await session_commands.interrupt(call.console, call.path["id"], by=call.principal.name)
+        await call.services.commands.interrupt(call.path["id"], by=call.principal.name)
     except SessionMissing:
         raise ApiError("not_found", "Session not found or not running") from None
     except ApiError as error:
@@ -124,14 +123,14 @@ async def interrupt(call: ApiCall) -> Success:
 async def show(call: ApiCall) -> CompatSession:
     """Show a session."""
     try:
-        return session_of(call.console.registry.view(call.path["id"]))
+        return session_of(call.services.registry.view(call.path["id"]))
     except SessionMissing:
         raise ApiError("not_found", "Session not found") from None
 
 
 async def listing(call: ApiCall) -> tuple[CompatSession, ...]:
     """List the sessions, the most recently changed first; of continued ones only the last."""
-    views = [view for view in call.console.registry.views.values() if view.status != "discarded" and not view.archived]
+    views = [view for view in call.services.registry.views.values() if view.status != "discarded" and not view.archived]
     if call.query.leaves:
         parents = {view.parent for view in views}
         views = [view for view in views if view.id not in parents]
@@ -143,9 +142,9 @@ async def tasks(call: ApiCall) -> TasksOut:
     """List the tasks of a session, or of all."""
     session_id = call.query.session_id or call.query.sessionId
     if session_id:
-        view = call.console.registry.view(session_id)
-        await call.console.database.wait_until_indexed(view.id, view.seq)
-    rows = await task_table.list_tasks(call.console.database, session_id)
+        view = call.services.registry.view(session_id)
+        await call.services.database.wait_until_indexed(view.id, view.seq)
+    rows = await task_table.list_tasks(call.services.database, session_id)
     return TasksOut(
         tuple(
             TaskOut(row.id, row.session_id, row.source, row.title, row.status, row.description, row.sort_order)
@@ -154,16 +153,16 @@ async def tasks(call: ApiCall) -> TasksOut:
     )
 
 
-def routes() -> list[Route]:
-    return [compat_route(endpoint) for endpoint in ENDPOINTS]
+def routes(services: Services) -> list[Route]:
+    return [compat_route(endpoint, services) for endpoint in ENDPOINTS]
 
 
-def compat_route(endpoint: Endpoint) -> Route:
+def compat_route(endpoint: Endpoint, services: Services) -> Route:
     """A route whose errors have the shape `{"error": "…", "code": "…"}`."""
 
     async def handle(request: Request) -> Response:
         try:
-            return await respond(endpoint, request)
+            return await respond(endpoint, services, request)
         except ApiError as error:
             return compat_error(error)
         except LogError as error:
@@ -201,9 +200,9 @@ def _turns(*given: int | None) -> int:
     return asked
 
 
-def _default_directory(console: Console) -> str:
+def _default_directory(services: Services) -> str:
     """The directory where the server was started, if sessions may work there, else the first allowed one."""
-    bounds = allowed_roots(console)
+    bounds = services.roots.allowed()
     here = os.path.realpath(os.getcwd())
     return here if is_allowed(here, bounds) else bounds.roots[0]
 

@@ -2,20 +2,19 @@
 
 from starlette.routing import BaseRoute
 
+from bobstay.server.api.services import Services
 from bobstay.server.compat import compat_rest, compat_sse
 from bobstay.server.compat.agent_socket import AgentNames
 from bobstay.server.compat.app_socket import app_route
 from bobstay.server.compat.worker_socket import worker_route
-from bobstay.server.console import Console
-from bobstay.server.streams.subscription import Streams
 
 
-def routes(console: Console, streams: Streams) -> tuple[BaseRoute, ...]:
+def routes(services: Services) -> tuple[BaseRoute, ...]:
     """`/api/sessions…`, `/api/tasks`, `/api/stream/events`, `/ws/app`, `/ws/agent`, and the sockets of workers."""
     return (
-        *compat_rest.routes(),
-        *(compat_rest.compat_route(endpoint) for endpoint in compat_sse.ENDPOINTS),
-        app_route(console, streams),
-        worker_route(console, streams),
-        AgentNames(console, streams).route(),
+        *compat_rest.routes(services),
+        *(compat_rest.compat_route(endpoint, services) for endpoint in compat_sse.ENDPOINTS),
+        app_route(services, services.streams),
+        worker_route(services, services.streams),
+        AgentNames(services, services.streams).route(),
     )

@@ -9,15 +9,14 @@ import msgspec
 from msgspec import Struct
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from bobstay.server.api.dispatch import error_of_log
+from bobstay.server.api.browser_socket import CODES
+from bobstay.server.api.services import Services
+from bobstay.server.api.socket_admission import admit_to_socket
 from bobstay.server.auth.principal import Principal, Scope
 from bobstay.server.compat.compat_feed import SYNCHRONIZED, CompatFeed
 from bobstay.server.compat.compat_rest import compat_error
 from bobstay.server.compat.frame_entry import Message
-from bobstay.server.console import Console
-from bobstay.server.errors import ApiError
-from bobstay.server.socket_admission import admit_to_socket
-from bobstay.server.streams.browser_socket import CODES
+from bobstay.server.errors import ApiError, error_of_log
 from bobstay.sessions.log import LogError
 from bobstay.sessions.log_codec import to_json
 
@@ -29,10 +28,10 @@ T = TypeVar("T", bound=Struct)
 Receiver = Callable[[str | bytes], Awaitable[None]]
 
 
-async def accept_socket(console: Console, websocket: WebSocket, check: Callable[[], object]) -> Principal | None:
+async def accept_socket(services: Services, websocket: WebSocket, check: Callable[[], object]) -> Principal | None:
     """Accept a connection; None if it was refused with an error response. `check` may raise to refuse it."""
     try:
-        principal = await admit_to_socket(console, websocket, "read")
+        principal = await admit_to_socket(services, websocket, "read")
         check()
     except ApiError as error:
         await websocket.send_denial_response(compat_error(error))
@@ -97,7 +96,7 @@ def require_scope(principal: Principal, scope: Scope) -> None:
 class SocketAudit(Struct, frozen=True):
     """Records actions and refusals on one socket in the audit log."""
 
-    console: Console
+    services: Services
     principal: Principal
     path: str
     session_id: str
@@ -105,13 +104,13 @@ class SocketAudit(Struct, frozen=True):
     def record_action(self, message: Struct) -> None:
         """Record a message that was executed."""
         name = type(message).__name__.removeprefix("Worker")  # the audit log keeps the names of both sockets' messages
-        self.console.audit.record(self.principal.name, name, {"path": self.path}, self.session_id)
+        self.services.audit.record(self.principal.name, name, {"path": self.path}, self.session_id)
 
     def record_refusal(self, error: ApiError) -> None:
         if error.status in (401, 403):
             detail = {"path": self.path, "code": error.problem.code}
             name = self.principal.name
-            self.console.refusals.record(self.console.audit, name, "socket", detail, self.session_id)
+            self.services.refusals.record(name, "socket", detail, self.session_id)
 
 
 @contextlib.asynccontextmanager

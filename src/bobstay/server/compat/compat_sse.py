@@ -11,14 +11,13 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from bobstay.server.api.endpoint import ApiCall, Endpoint
+from bobstay.server.api.services import Services
 from bobstay.server.auth.principal import Principal
 from bobstay.server.compat.compat_feed import HEARTBEAT, SYNCHRONIZED, CompatFeed, open_feed, subscribe_session
 from bobstay.server.compat.frame_entry import Message
 from bobstay.server.compat.legacy_events import LegacyEventEncoder
-from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.session_status import BUSY
-from bobstay.server.streams.sse_stream import streams_of
 from bobstay.server.streams.subscription import Streams
 from bobstay.sessions.log import SessionMissing
 from bobstay.sessions.log_codec import to_json
@@ -63,24 +62,24 @@ ENDPOINTS = (
 
 def _answer(call: ApiCall, session_id: str) -> Response:
     try:
-        call.console.registry.view(session_id)
+        call.services.registry.view(session_id)
     except SessionMissing:
         raise ApiError("not_found", "Session not found") from None
     after = call.request.headers.get("last-event-id") or call.query.after
     query = CompatStreamQuery(after, call.query.types, call.query.until)
-    return CompatEventStream(call.console, streams_of(call.request), call.principal, session_id, query)
+    return CompatEventStream(call.services, call.services.streams, call.principal, session_id, query)
 
 
 class CompatEventStream(Response):
     media_type = "text/event-stream"
 
     def __init__(
-        self, console: Console, streams: Streams, principal: Principal, session_id: str, query: CompatStreamQuery
+        self, services: Services, streams: Streams, principal: Principal, session_id: str, query: CompatStreamQuery
     ) -> None:
         super().__init__(headers=HEADERS)
         del self.headers["content-length"]
         self.headers["content-type"] = "text/event-stream"
-        self._console = console
+        self._services = services
         self._streams = streams
         self._principal = principal
         self._session_id = session_id
@@ -91,7 +90,7 @@ class CompatEventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": b"", "more_body": True})
-        translator = LegacyEventEncoder(self._session_id, self._console.registry)
+        translator = LegacyEventEncoder(self._session_id, self._services.registry)
         async with open_feed(self._streams, self._principal, translator) as feed:
             await subscribe_session(self._streams, feed, self._session_id, self._after)
             gone = asyncio.create_task(_wait_disconnect(receive))
@@ -108,7 +107,7 @@ class CompatEventStream(Response):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _write(self, feed: CompatFeed, send: Send) -> None:
-        runs = self._console.registry.view(self._session_id).status in BUSY
+        runs = self._services.registry.view(self._session_id).status in BUSY
         happening = over = False
         while batch := await feed.next_batch():
             chunks: list[bytes] = []

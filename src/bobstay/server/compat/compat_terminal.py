@@ -6,14 +6,14 @@ import msgspec
 from msgspec import Struct
 from starlette.websockets import WebSocket
 
+from bobstay.server.api.services import Services
+from bobstay.server.api.socket_admission import admit_to_socket
+from bobstay.server.api.terminal_socket import TerminalConnection, requested_position
 from bobstay.server.auth.principal import Principal
 from bobstay.server.compat.compat_rest import compat_error
 from bobstay.server.compat.compat_sockets import decode_message, require_scope
-from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
-from bobstay.server.socket_admission import admit_to_socket
 from bobstay.server.streams.hub import HubClient
-from bobstay.server.streams.terminal_socket import TerminalConnection, requested_position
 from bobstay.server.workers.scrollback import (
     Piece,
     ScrollbackReset,
@@ -48,17 +48,17 @@ _decoder: "msgspec.json.Decoder[TerminalInput | TerminalResize | TerminalUserMes
 )
 
 
-async def serve_terminal(console: Console, websocket: WebSocket, worker_id: str) -> None:
+async def serve_terminal(services: Services, websocket: WebSocket, worker_id: str) -> None:
     """Connect a client to a terminal, from its last position (`?epoch=&offset=`)."""
     try:
-        principal = await admit_to_socket(console, websocket, "terminal")
-        terminal = console.auxiliary_workers.terminal(worker_id)
+        principal = await admit_to_socket(services, websocket, "terminal")
+        terminal = services.auxiliary_workers.terminal(worker_id)
         follower = terminal.subscribe(*requested_position(websocket))
     except ApiError as error:
         await websocket.send_denial_response(compat_error(error))
         return
     client = HubClient(principal.name, principal=principal)
-    await _CompatTerminal(websocket, terminal, follower, client, principal).serve(console.hub)
+    await _CompatTerminal(websocket, terminal, follower, client, principal).serve(services.streams.hub)
 
 
 class _CompatTerminal(TerminalConnection):

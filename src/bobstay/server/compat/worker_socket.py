@@ -1,4 +1,4 @@
-"""Compatibility WebSocket of one worker, agent or terminal, in the protocol of the SDK's console."""
+"""Compatibility WebSocket of one worker, agent or terminal, in the protocol of the SDK's services."""
 
 from typing import TypeAlias
 
@@ -8,7 +8,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
 from bobstay.model.message import Text
-from bobstay.server import session_commands
+from bobstay.server.api.services import Services
 from bobstay.server.auth.principal import Principal
 from bobstay.server.compat.compat_feed import HEARTBEAT, SYNCHRONIZED, CompatFeed, open_feed, subscribe_session
 from bobstay.server.compat.compat_sockets import (
@@ -22,9 +22,8 @@ from bobstay.server.compat.compat_sockets import (
 from bobstay.server.compat.compat_terminal import serve_terminal
 from bobstay.server.compat.frame_entry import FrameEntry, Message
 from bobstay.server.compat.stream_json_encoder import StreamJsonEncoder, agent_exit
-from bobstay.server.console import Console
 from bobstay.server.errors import ApiError
-from bobstay.server.session_commands import UserMessage
+from bobstay.server.session_creation import UserMessage
 from bobstay.server.streams.subscription import Streams
 
 PATH = "/ws/session/{sid}/worker/{wid}"
@@ -61,8 +60,8 @@ _decoder: "msgspec.json.Decoder[_ClientFrame]" = msgspec.json.Decoder(_ClientFra
 class WorkerTranslator:
     """Translates the frames of one agent: its messages and its activity."""
 
-    def __init__(self, session_id: str, worker_id: str, console: Console) -> None:
-        self._encoder = StreamJsonEncoder(session_id, console.registry)
+    def __init__(self, session_id: str, worker_id: str, services: Services) -> None:
+        self._encoder = StreamJsonEncoder(session_id, services.registry)
         self._worker_id = worker_id
         self._activity = ""
 
@@ -91,14 +90,14 @@ class WorkerTranslator:
 class _AgentReceiver:
     """Executes a client's messages to an agent."""
 
-    def __init__(self, console: Console, principal: Principal, session_id: str, feed: CompatFeed) -> None:
-        self._console = console
+    def __init__(self, services: Services, principal: Principal, session_id: str, feed: CompatFeed) -> None:
+        self._services = services
         self._principal = principal
         self._session_id = session_id
         self._feed = feed
 
     async def receive(self, frame: str | bytes) -> None:
-        audit = SocketAudit(self._console, self._principal, PATH, self._session_id)
+        audit = SocketAudit(self._services, self._principal, PATH, self._session_id)
         async with report_errors(audit, self._feed):
             message = decode_message(frame, _decoder)
             await self._execute(message)
@@ -111,10 +110,10 @@ class _AgentReceiver:
                 if not content.strip():
                     raise ApiError("invalid", "The message is empty.")
                 message = UserMessage((Text(content),), self._principal.name, id)
-                await session_commands.send_message(self._console, self._session_id, message)
+                await self._services.commands.send_message(self._session_id, message)
             case WorkerCancel():
                 require_scope(self._principal, "operate")
-                await session_commands.interrupt(self._console, self._session_id, by=self._principal.name)
+                await self._services.commands.interrupt(self._session_id, by=self._principal.name)
             case WorkerInput() | WorkerResize():
                 raise ApiError("not_supported", "This worker is an agent, not a terminal: send `user-message`.")
             case WorkerImage():
@@ -122,20 +121,20 @@ class _AgentReceiver:
                 raise ApiError("not_supported", text)
 
 
-def worker_route(console: Console, streams: Streams) -> WebSocketRoute:
+def worker_route(services: Services, streams: Streams) -> WebSocketRoute:
     async def serve(websocket: WebSocket) -> None:
         session_id, worker_id = websocket.path_params["sid"], websocket.path_params["wid"]
-        if _kind(console, session_id, worker_id) == "terminal":
-            await serve_terminal(console, websocket, worker_id)
+        if _kind(services, session_id, worker_id) == "terminal":
+            await serve_terminal(services, websocket, worker_id)
             return
-        principal = await accept_socket(console, websocket, lambda: _check(console, session_id, worker_id))
+        principal = await accept_socket(services, websocket, lambda: _check(services, session_id, worker_id))
         if principal is None:
             return
-        translator = WorkerTranslator(session_id, worker_id, console)
+        translator = WorkerTranslator(session_id, worker_id, services)
         after = websocket.query_params.get("after", "")
         async with open_feed(streams, principal, translator) as feed:
             await subscribe_session(streams, feed, session_id, after)
-            await run_socket(websocket, feed, _AgentReceiver(console, principal, session_id, feed).receive, _visible)
+            await run_socket(websocket, feed, _AgentReceiver(services, principal, session_id, feed).receive, _visible)
 
     return WebSocketRoute(PATH, serve, name="compat_worker")
 
@@ -144,15 +143,15 @@ def _visible(message: Message) -> list[Message]:
     return [] if message in (SYNCHRONIZED, HEARTBEAT) else [message]
 
 
-def _kind(console: Console, session_id: str, worker_id: str) -> str:
-    view = console.registry.views.get(session_id)
+def _kind(services: Services, session_id: str, worker_id: str) -> str:
+    view = services.registry.views.get(session_id)
     workers = view.workers if view is not None else ()
     return next((worker.kind for worker in workers if worker.id == worker_id), "")
 
 
-def _check(console: Console, session_id: str, worker_id: str) -> None:
-    console.registry.view(session_id)
-    kind = _kind(console, session_id, worker_id)
+def _check(services: Services, session_id: str, worker_id: str) -> None:
+    services.registry.view(session_id)
+    kind = _kind(services, session_id, worker_id)
     if not kind and worker_id != ANY_AGENT:
         raise ApiError("not_found", f"There is no such worker in this session. Its agent can be named `{ANY_AGENT}`.")
     if kind == "git_diff":

@@ -10,9 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from bobstay.server.db.database import Database
 from bobstay.server.db.projected_tables import sessions, usage
 from bobstay.server.db.tool_time import NO_TOOLS, Group, ToolSums, tool_sums
+from bobstay.server.sessions.context_threshold import CRITICAL, WARNING
 
 Level: TypeAlias = Literal["ok", "warning", "critical"]
-WARNING, CRITICAL = 0.6, 0.9
 """Fractions of the context window from which it counts as nearly full."""
 MOST_GROUPS = 1_000
 

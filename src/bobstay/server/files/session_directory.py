@@ -3,17 +3,14 @@
 import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from bobstay.config.paths import Paths
 from bobstay.server.errors import ApiError
 from bobstay.server.files.confined_open import open_confined, open_directory
 from bobstay.server.files.path_names import encode_path, split_path
-
-if TYPE_CHECKING:
-    from bobstay.config.paths import Paths
-    from bobstay.server.console import Config, Console
+from bobstay.server.server_options import ServerOptions
 
 WORKTREES = "worktrees"
 _KERNEL = ("/proc", "/sys", "/dev")
@@ -29,13 +26,8 @@ class AllowedRoots(Struct, frozen=True):
     """Exceptions inside the hidden ones: worktrees made for sessions."""
 
 
-def allowed_roots(console: "Console") -> AllowedRoots:
-    """The directories in which sessions of this server may work."""
-    return build_allowed_roots(console.config, console.environment.paths, console.added_roots)
-
-
-def build_allowed_roots(config: "Config", paths: "Paths", added: Sequence[str] = ()) -> AllowedRoots:
-    """The same without a console. `added` are directories that people added in the page."""
+def build_allowed_roots(config: ServerOptions, paths: Paths, added: Sequence[str] = ()) -> AllowedRoots:
+    """The directories in which sessions of this server may work. `added` are those that people added in the page."""
     roots = (*(config.roots or (paths.home, os.getcwd())), *added)
     hidden = (paths.bobstay, config.state)
     trees = os.path.join(os.path.realpath(paths.bobstay), WORKTREES)

@@ -2,7 +2,7 @@
 
 from bobstay.providers.catalogue import Catalogue
 from bobstay.server.inventory.inventory_types import Capabilities
-from bobstay.server.sessions.external_sessions import is_external
+from bobstay.server.sessions.abandoned_view import is_external
 from bobstay.server.sessions.session_view import SessionView
 
 NATIVE = "native"

@@ -42,12 +42,13 @@ class Notifier:
         *,
         loopback: bool,
         subject: str,
+        is_open: Callable[[str, str], bool],
         network: Network | None = None,
     ) -> None:
         self.loopback = loopback
         """Whether push services on this machine are allowed; for tests only."""
         self.pauses: tuple[float, ...] = PAUSES
-        self.is_open: Callable[[str, str], bool] = lambda _session, _interaction: True
+        self._is_open = is_open
         """Whether an interaction of a session is still open."""
         self._database = database
         self._state = state
@@ -214,7 +215,7 @@ class Notifier:
             await asyncio.sleep(min(max(pause, result.wait), LONGEST_PAUSE))
 
     def _is_still_open(self, notification: Notification) -> bool:
-        return self.is_open(notification.session_id, notification.interaction)
+        return self._is_open(notification.session_id, notification.interaction)
 
     async def _drop(self, device: Subscription) -> None:
         log.info("a device of %s has unsubscribed and is removed", device.who)

@@ -5,17 +5,16 @@ from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, unquote, urlencode
 
 import msgspec
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import compile_path
 
-from bobstay.server.api.dispatch import audit_action, audit_refusal, error_of_log, run_endpoint, session_of
+from bobstay.server.api.dispatch import audit_action, audit_refusal, run_endpoint, session_of
 from bobstay.server.api.endpoint import ApiCall, Endpoint, EndpointAnswer
 from bobstay.server.api.idempotency import HEADER, run_once
+from bobstay.server.api.services import Services
 from bobstay.server.auth.principal import OWNER, Principal
-from bobstay.server.console import Console
-from bobstay.server.errors import ApiError
+from bobstay.server.errors import ApiError, error_of_log
 from bobstay.server.rpc.rpc_messages import INVALID_PARAMS, NO_METHOD, REFUSED, Params, RpcError, rpc_error_of
 from bobstay.server.sessions.public_view import to_public
 from bobstay.sessions.log import LogError
@@ -40,15 +39,13 @@ class RpcBridge:
     def __init__(
         self,
         endpoints: tuple[Endpoint, ...],
-        console: Console,
-        app: Starlette | None = None,
+        services: Services,
         principal: Principal = OWNER,
     ) -> None:
         self._endpoints = [endpoint for endpoint in endpoints if endpoint.media != "text/event-stream"]
         self._by_name = {endpoint.run.__name__: endpoint for endpoint in self._endpoints}
         self._patterns = [(endpoint, compile_path(endpoint.path)[0]) for endpoint in self._endpoints]
-        self._console = console
-        self._app = app
+        self._services = services
         self._principal = principal
 
     def methods(self) -> list[dict[str, str]]:
@@ -73,18 +70,18 @@ class RpcBridge:
         if missing:
             raise RpcError(INVALID_PARAMS, f"`path` lacks {', '.join(missing)}.")
         call = ApiCall(
-            self._console,
+            self._services,
             self._request(endpoint, path, query, given),
             self._principal,
             path,
             _convert(query, endpoint.query, "query", strict=False),
             _convert(given.body, endpoint.body, "body", strict=True),
         )
-        session = session_of(self._console, endpoint, path)
+        session = session_of(self._services, endpoint, path)
         try:
             result = _json_value(await _run(endpoint, call))
         except ApiError as error:
-            audit_refusal(self._console, endpoint, self._principal.name, session, error)
+            audit_refusal(self._services, endpoint, self._principal.name, session, error)
             raise rpc_error_of(error) from error
         except LogError as error:
             raise rpc_error_of(error_of_log(error)) from error
@@ -128,7 +125,6 @@ class RpcBridge:
             "server": None,
             "path_params": path,
             "state": {},
-            "app": self._app,
         }
 
         async def receive() -> dict[str, Any]:

@@ -20,6 +20,11 @@ def observed_view(store: LogStore, view: SessionView) -> SessionView:
     return replace(view, status="interrupted", error="The process that ran it is gone.", interactions=())
 
 
+def is_external(view: SessionView) -> bool:
+    """Whether another process runs it now."""
+    return view.elsewhere and view.status in BUSY
+
+
 def is_run_by_console(view: SessionView) -> bool:
     """Whether a console runs it: only consoles have workers."""
     return bool(view.workers) or view.status == "starting"

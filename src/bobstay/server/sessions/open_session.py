@@ -1,26 +1,26 @@
 """A session that this server writes: appends events to its log, publishes them and queues them for projection."""
 
-import logging
 from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
 
 from msgspec.structs import replace
 
-from bobstay.engine.driver import Driver
-from bobstay.model.event import Durable, Envelope, InputQueued, Prompted, TasksReplaced
+from bobstay.model.event import Durable, Envelope, InputQueued, Prompted
 from bobstay.model.live_events import Live
-from bobstay.server.server_ports import Index
 from bobstay.server.sessions.log_reader import LogReader
+from bobstay.server.sessions.session_index import Index
+from bobstay.server.sessions.session_publisher import SessionPublisher
 from bobstay.server.sessions.session_status import BUSY
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.server.streams.hub import Hub
-from bobstay.server.streams.live_parts import LiveParts
-from bobstay.server.streams.stream_frames import Transition, durable
 from bobstay.sessions.jsonl_log import JsonlLog
 from bobstay.sessions.log import LogError
 from bobstay.sessions.log_tree import LogTree
 
-log = logging.getLogger(__name__)
-WARNING, CRITICAL = 0.6, 0.9
+
+class EngineRecorder(Protocol):
+    """Records an event in the state of an engine and in the log."""
+
+    def record(self, event: Durable) -> Envelope: ...
 
 
 class OpenSession:
@@ -30,7 +30,7 @@ class OpenSession:
         self,
         log: JsonlLog,
         view: SessionView,
-        hub: Hub,
+        publisher: SessionPublisher,
         index: Index,
         changed: Callable[[SessionView, SessionView, Envelope], None],
         inputs: dict[str, str] | None = None,
@@ -39,16 +39,14 @@ class OpenSession:
         self.log = log
         self.view = view
         self.reader = LogReader(log.path)
-        self.parts = LiveParts(log.session_id, self._publish)
-        self.driver: Driver | None = None
+        self._engine: EngineRecorder | None = None
         """The engine that runs it in this process, if any: events of others must be recorded through it."""
-        self._hub = hub
+        self._publisher = publisher
         self._index = index
         self._changed = changed
         self._on_write_error = on_write_error
         self.inputs = {} if inputs is None else inputs
         """Ids of inputs by the client ids of their senders."""
-        self._topic = f"session:{log.session_id}"
 
     @property
     def id(self) -> str:
@@ -60,13 +58,20 @@ class OpenSession:
         Raises:
             LogError: it could not be stored, and was not published.
         """
-        if self.driver is not None:
-            return self.driver.record(event)
+        if self._engine is not None:
+            return self._engine.record(event)
         return self.append(event, sync=True)
+
+    def attach_engine(self, engine: EngineRecorder) -> None:
+        """Record events of others through this engine, so that its state stays that of the log."""
+        self._engine = engine
+
+    def detach_engine(self) -> None:
+        self._engine = None
 
     def show(self, event: Live) -> None:
         """Publish an event that is not stored."""
-        self.parts.live(event)
+        self._publisher.publish_live(self.id, event)
 
     # ------------------------------------------------------------ as a log
 
@@ -127,7 +132,7 @@ class OpenSession:
 
     def release(self) -> None:
         """Release the log, so that another process may write it."""
-        self.parts.flush()
+        self._publisher.end_live(self.id)
         self.log.close()
 
     # ------------------------------------------------------------ publishing
@@ -135,19 +140,10 @@ class OpenSession:
     def _publish_entry(self, envelope: Envelope) -> None:
         before = self.view
         self.view = after = before.apply(envelope)
-        self.parts.stored(envelope.event)
-        followed = self._hub.is_wanted(self._topic)
-        if followed:
-            self._publish(entry_frame(before, after, envelope))
-        if isinstance(envelope.event, TasksReplaced):
-            whom = "sent to subscribers" if followed else "no subscribers"
-            log.debug("session %s: %d tasks in entry %d, %s", self.id, len(envelope.event.tasks), envelope.seq, whom)
         _note_input(envelope.event, self.inputs)
+        self._publisher.publish_entry(before, after, envelope)
         self._index.put(self.id, envelope, after)
         self._changed(before, after, envelope)
-
-    def _publish(self, frame: bytes) -> None:
-        self._hub.publish(self._topic, frame)
 
 
 def collect_inputs(entries: Iterable[Envelope]) -> dict[str, str]:
@@ -161,25 +157,3 @@ def collect_inputs(entries: Iterable[Envelope]) -> dict[str, str]:
 def _note_input(event: Durable, into: dict[str, str]) -> None:
     if isinstance(event, InputQueued | Prompted) and event.client_id:
         into.setdefault(event.client_id, event.id)
-
-
-def entry_frame(before: SessionView, after: SessionView, envelope: Envelope) -> bytes:
-    """The frame of an entry, with the changes of status and context threshold it caused."""
-    changed = None
-    if before.status != after.status:
-        changed = Transition(before.status, after.status, after.error)
-    return durable(after.id, envelope, turn=after.turns, status=changed, threshold=context_threshold(before, after))
-
-
-def context_threshold(before: SessionView, after: SessionView) -> str:
-    """`warning` or `critical` if the context has just grown beyond that threshold, else nothing."""
-    earlier, now = fullness(before), fullness(after)
-    if earlier < CRITICAL <= now:
-        return "critical"
-    if earlier < WARNING <= now < CRITICAL:
-        return "warning"
-    return ""
-
-
-def fullness(view: SessionView) -> float:
-    return view.context / view.context_limit if view.context_limit else 0.0

@@ -10,13 +10,12 @@ from msgspec.structs import replace
 from bobstay.model.event import Envelope, SessionStarted
 from bobstay.model.ids import new_id
 from bobstay.model.session_events import Configured, SessionChanged, SessionConfig
-from bobstay.server.server_ports import Index
 from bobstay.server.sessions.abandoned_view import observed_view
 from bobstay.server.sessions.log_reader import LogReader
-from bobstay.server.sessions.open_session import OpenSession, collect_inputs, entry_frame
+from bobstay.server.sessions.open_session import OpenSession, collect_inputs
+from bobstay.server.sessions.session_index import Index
+from bobstay.server.sessions.session_publisher import SessionPublisher
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.server.streams.hub import Hub
-from bobstay.server.streams.session_changes import SessionChanges
 from bobstay.sessions.jsonl_log import JsonlLog
 from bobstay.sessions.log import SessionMissing
 from bobstay.sessions.log_store import LogStore
@@ -24,16 +23,17 @@ from bobstay.version import __version__
 
 
 class SessionRegistry:
-    def __init__(self, store: LogStore, hub: Hub, index: Index) -> None:
+    def __init__(self, store: LogStore, publisher: SessionPublisher, index: Index) -> None:
         self.store = store
-        self.hub = hub
-        self.changes = SessionChanges(hub)
+        self.publisher = publisher
         self.index = index
         self.views: dict[str, SessionView] = {}
         self.pending: dict[str, None] = {}
         """Sessions whose logs have not been read yet, in the order in which they will be."""
         self.listeners: list[Callable[[SessionView, SessionView, Envelope], None]] = []
         """Called for each entry of an open session, with the views before and after it."""
+        self.view_listeners: list[Callable[[SessionView], None]] = []
+        """Called with every state of every session, whichever process runs it."""
         self.forgotten: list[Callable[[str], None]] = []
         """Called for each session that was removed."""
         self._open: dict[str, OpenSession] = {}
@@ -178,7 +178,7 @@ class SessionRegistry:
         self.release(session_id)
         self._readers.pop(session_id, None)
         if self.views.pop(session_id, None) is not None:
-            self.changes.deleted(session_id)
+            self.publisher.publish_deleted(session_id)
         for listener in self.forgotten:
             listener(session_id)
 
@@ -199,7 +199,9 @@ class SessionRegistry:
 
     def _keep(self, loaded: "LoadedLog") -> OpenSession:
         changed, on_write_error = self._changed, self._publish
-        session = OpenSession(loaded.log, loaded.view, self.hub, self.index, changed, loaded.inputs, on_write_error)
+        session = OpenSession(
+            loaded.log, loaded.view, self.publisher, self.index, changed, loaded.inputs, on_write_error
+        )
         self._open[session.id] = session
         self._publish_unseen(loaded)
         self._publish(session.view)
@@ -207,24 +209,24 @@ class SessionRegistry:
 
     def _publish_unseen(self, loaded: "LoadedLog") -> None:
         """Publish the last entries of another process: once the log is open here, it is no longer watched."""
-        session_id = loaded.log.session_id
-        topic = f"session:{session_id}"
-        if not loaded.unseen or not self.hub.is_wanted(topic):
+        if not loaded.unseen:
             return
-        view = self.view(session_id)
+        view = self.view(loaded.log.session_id)
         for envelope in loaded.unseen:
             before, view = view, view.apply(envelope)
-            self.hub.publish(topic, entry_frame(before, view, envelope))
+            self.publisher.publish_foreign_entry(before, view, envelope)
 
     def _changed(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
         self._publish(after)
-        self.changes.publish_interaction(after, envelope)
+        self.publisher.publish_interaction(after, envelope)
         for listener in self.listeners:
             listener(before, after, envelope)
 
     def _publish(self, view: SessionView) -> None:
         self.views[view.id] = view
-        self.changes.changed(view)
+        for listener in self.view_listeners:
+            listener(view)
+        self.publisher.publish_view(view)
 
 
 def _retrieve_exception(opening: "asyncio.Task[None]") -> None:

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from bobstay.model.event import Envelope
 from bobstay.server.sessions.log_reader import LogReader
-from bobstay.server.sessions.open_session import entry_frame
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import SessionView
+from bobstay.server.streams.entry_frame import entry_frame
 from bobstay.sessions.log_codec import BadLine, Unstorable, decode
 
 PAGE = 256

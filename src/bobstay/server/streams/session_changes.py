@@ -1,12 +1,11 @@
 """Publishes changes of sessions for lists: the latest state of each, at a limited rate."""
 
 import asyncio
-from collections.abc import Callable
 
 from bobstay.model.event import Envelope, InteractionClosed, InteractionOpened
 from bobstay.server.sessions.session_view import SessionView, interaction_view
-from bobstay.server.streams.hub import Hub
-from bobstay.server.streams.stream_frames import live
+from bobstay.server.streams.bus import Bus
+from bobstay.server.streams.stream_frames import live, session_topic
 
 APP = "app"
 INTERVAL = 0.25
@@ -16,10 +15,8 @@ INTERVAL = 0.25
 class SessionChanges:
     """Publishes on the app topic. A list needs only the latest state of a session."""
 
-    def __init__(self, hub: Hub, interval: float = INTERVAL) -> None:
-        self.listeners: list[Callable[[SessionView], None]] = []
-        """Called with every state of every session, whichever process runs it."""
-        self._hub = hub
+    def __init__(self, bus: Bus, interval: float = INTERVAL) -> None:
+        self._bus = bus
         self._interval = interval
         self._published: dict[str, tuple[float, SessionView]] = {}
         self._waiting: dict[str, SessionView] = {}
@@ -27,9 +24,7 @@ class SessionChanges:
 
     def changed(self, view: SessionView) -> None:
         """Publish the new state of a session, now or soon."""
-        for listener in self.listeners:
-            listener(view)
-        if not self._hub.is_wanted(APP):
+        if not self._bus.is_wanted(APP):
             self._forget_all()
             return
         loop = asyncio.get_running_loop()
@@ -47,22 +42,22 @@ class SessionChanges:
         event = envelope.event
         if isinstance(event, InteractionOpened):
             data = {"session_id": view.id, "interaction": interaction_view(envelope, event)}
-            self._hub.publish(APP, live("interaction.opened", data, topic=APP))
+            self._bus.publish(APP, live("interaction.opened", data, topic=APP))
         elif isinstance(event, InteractionClosed):
             data = {"session_id": view.id, "id": event.id, "outcome": event.outcome, "by": event.by}
-            self._hub.publish(APP, live("interaction.resolved", data, topic=APP))
+            self._bus.publish(APP, live("interaction.resolved", data, topic=APP))
 
     def deleted(self, session_id: str) -> None:
         self._published.pop(session_id, None)
         self._waiting.pop(session_id, None)
-        for topic in (APP, f"session:{session_id}"):
-            self._hub.publish(topic, live("session.deleted", {"id": session_id}, topic=topic))
-        self._hub.remove_topic(f"session:{session_id}")
+        for topic in (APP, session_topic(session_id)):
+            self._bus.publish(topic, live("session.deleted", {"id": session_id}, topic=topic))
+        self._bus.remove_topic(session_topic(session_id))
 
     def _publish(self, view: SessionView, now: float) -> None:
         self._waiting.pop(view.id, None)
         self._published[view.id] = now, view
-        self._hub.publish(APP, live("session.changed", {"session": view.without_memory()}, topic=APP))
+        self._bus.publish(APP, live("session.changed", {"session": view.without_memory()}, topic=APP))
 
     def _publish_due(self) -> None:
         self._timer = None

@@ -16,6 +16,8 @@ from bobstay.server.streams.text_cutting import Cut
 from bobstay.sessions.log_codec import to_json
 
 VERSION = 1
+SESSION = "session:"
+"""Prefix of the topics of sessions."""
 
 NAMES: dict[str, str] = {
     "session_started": "session.created",
@@ -106,7 +108,7 @@ def durable(
 ) -> bytes:
     """An entry of the log as a frame."""
     frame = Frame(
-        topic=f"session:{session_id}",
+        topic=session_topic(session_id),
         session_id=session_id,
         seq=envelope.seq,
         id=envelope.id,
@@ -126,8 +128,13 @@ def durable(
 
 def live(name: str, data: dict[str, Any], session_id: str = "", topic: str = "") -> bytes:
     """A transient frame; of a session, if one is given."""
-    where = topic or (f"session:{session_id}" if session_id else "")
+    where = topic or (session_topic(session_id) if session_id else "")
     return to_json(LiveFrame(name, data, where, session_id))
+
+
+def session_topic(session_id: str) -> str:
+    """The topic of one session."""
+    return SESSION + session_id
 
 
 def head_of(frame: bytes) -> Head:

@@ -9,15 +9,15 @@ import logging
 from typing import Any, Literal, TypeAlias
 
 from bobstay.model.ids import is_uuid, new_id
-from bobstay.server.api.dispatch import error_of_log
-from bobstay.server.errors import ApiError, Problem
+from bobstay.server.errors import ApiError, Problem, error_of_log
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_status import BUSY
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.server.streams.hub import EVERYTHING, HubClient
+from bobstay.server.streams.hub import EVERYTHING, Hub, HubClient
 from bobstay.server.streams.log_history import LogHistory
 from bobstay.server.streams.session_changes import APP
-from bobstay.server.streams.stream_frames import live
+from bobstay.server.streams.stream_frames import SESSION, live
+from bobstay.server.streams.stream_publisher import StreamPublisher
 from bobstay.server.streams.stream_timing import StreamTiming
 from bobstay.sessions.log import LogError
 
@@ -28,7 +28,6 @@ Cursor: TypeAlias = int | str
 Reason: TypeAlias = Literal["future_cursor", "unknown_cursor", "other_epoch", "other_server", "too_old"]
 
 NOW = "now"
-SESSION = "session:"
 INLINE_ENTRIES = 32
 """Up to so many entries are read without a thread."""
 SNAPSHOT_SESSIONS = 200
@@ -38,9 +37,17 @@ SNAPSHOT_SESSIONS = 200
 class Streams:
     """Subscribes clients to topics. One per server."""
 
-    def __init__(self, registry: SessionRegistry, server_id: str = "", timing: StreamTiming | None = None) -> None:
+    def __init__(
+        self,
+        registry: SessionRegistry,
+        hub: Hub,
+        publisher: StreamPublisher,
+        server_id: str = "",
+        timing: StreamTiming | None = None,
+    ) -> None:
         self.registry = registry
-        self.hub = registry.hub
+        self.hub = hub
+        self.publisher = publisher
         self.history = LogHistory(registry)
         registry.forgotten.append(self.history.forget)
         self.server_id = server_id or new_id()
@@ -107,6 +114,7 @@ class _SessionSubscription:
     def __init__(self, streams: Streams, client: HubClient, topic: str, after: Cursor, epoch: str) -> None:
         self._registry = streams.registry
         self._hub = streams.hub
+        self._publisher = streams.publisher
         self._history = streams.history
         self._client = client
         self._topic = topic
@@ -172,8 +180,7 @@ class _SessionSubscription:
         return page.seq
 
     def _go_live(self, seq: int) -> None:
-        session = self._registry.get_open(self._session_id)
-        parts: list[dict[str, Any]] = session.parts.snapshot() if session is not None else []
+        parts = self._publisher.open_parts(self._session_id)
         view = self._registry.view(self._session_id)
         self._hub.subscribe(self._topic, self._client)
         data = {

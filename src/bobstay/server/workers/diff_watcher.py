@@ -22,8 +22,8 @@ from bobstay.server.errors import ApiError
 from bobstay.server.files.repository_lookup import open_repo
 from bobstay.server.files.session_directory import AllowedRoots, open_session_directory
 from bobstay.server.files.working_changes import WorkingChanges, find_changes, find_ignored_folders
-from bobstay.server.streams.hub import Hub
-from bobstay.server.streams.stream_frames import live
+from bobstay.server.streams.bus import Bus
+from bobstay.server.streams.stream_frames import live, session_topic
 from bobstay.server.workers.worker import Kind, WorkerError
 from bobstay.sessions.log import LogError
 
@@ -54,7 +54,7 @@ class GitDiffWorker:
         epoch: int,
         session_id: str,
         record: Record,
-        hub: Hub,
+        bus: Bus,
         *,
         cwd: str,
         bounds: AllowedRoots,
@@ -64,9 +64,9 @@ class GitDiffWorker:
         self.id = id
         self.epoch = epoch
         self.session_id = session_id
-        self._topic = f"session:{session_id}"
+        self._topic = session_topic(session_id)
         self._record = record
-        self._hub = hub
+        self._bus = bus
         self._cwd = cwd
         self._bounds = bounds
         self._environment = dict(environment)
@@ -121,11 +121,11 @@ class GitDiffWorker:
                 self._changed.clear()
                 await self._publish_changes()
             await asyncio.sleep(LONGEST_QUIET_MS / 1000)  # however busy the directory is
-            if self._hub.has_subscribers(self._topic):
+            if self._bus.has_subscribers(self._topic):
                 followed = loop.time()
 
     async def _publish_changes(self) -> None:
-        if not self._hub.is_wanted(self._topic):
+        if not self._bus.is_wanted(self._topic):
             self._published = b""  # a new subscriber loads the diff first; any later change must be published
             return
         try:
@@ -138,7 +138,7 @@ class GitDiffWorker:
         state = frame + "".join(file.version for file in found.files).encode()
         if state != self._published:
             self._published = state
-            self._hub.publish(self._topic, frame)
+            self._bus.publish(self._topic, frame)
 
     async def _read_changes(self) -> WorkingChanges:
         with open_session_directory(self._cwd, self._bounds) as directory:

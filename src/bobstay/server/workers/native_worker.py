@@ -82,7 +82,7 @@ class NativeWorker:
                 self._parts.inbox.observe(self._open.id, event)  # it can be answered before the turn reaches it
         # Events recorded during the start are in the log, but were not read yet.
         self._inner.driver.catch_up(envelope.event for envelope in self._open.read(branch[-1].seq if branch else 0))
-        self._open.driver = self._inner.driver
+        self._open.attach_engine(self._inner.driver)
         self._inner.background.listeners.append(lambda _: self.nudge())
         self._open.record(WorkerStarted(self.id, "native", self.epoch))
         self._bypass.set(self._inner.mode, self._open.view.config.bypass_until)
@@ -219,7 +219,7 @@ class NativeWorker:
     async def _end(self, exited: WorkerExited) -> None:
         inner, self._inner = self._inner, None
         self._bypass.cancel()
-        self._open.driver = None
+        self._open.detach_engine()
         self._parts.inbox.withdraw(self._open.id)
         if inner is not None:
             await inner.close()

@@ -16,10 +16,10 @@ from starlette.requests import HTTPConnection
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from bobstay.server.api.browser_socket import CODES
 from bobstay.server.api.dispatch import error_response
 from bobstay.server.auth.principal import Principal, Scope
 from bobstay.server.errors import ApiError, Problem
-from bobstay.server.streams.browser_socket import CODES
 from bobstay.server.streams.hub import Hub, HubClient
 from bobstay.server.workers.scrollback import (
     Piece,

@@ -17,8 +17,8 @@ from bobstay.server.streams import heartbeat
 from bobstay.server.streams.heartbeat import HeartbeatLoop
 from bobstay.server.streams.hub import HubClient
 from bobstay.server.streams.session_changes import APP
-from bobstay.server.streams.stream_frames import Head, head_of
-from bobstay.server.streams.subscription import NOW, SESSION, Streams, Subscriptions, is_number
+from bobstay.server.streams.stream_frames import SESSION, Head, head_of
+from bobstay.server.streams.subscription import NOW, Streams, Subscriptions, is_number
 
 HEADERS = {
     "Cache-Control": "no-cache, no-transform",
@@ -55,14 +55,14 @@ async def stream_events(call: ApiCall) -> Response:
     """Stream the events of some sessions, or of all."""
     query: StreamQuery = call.query
     ids = tuple(dict.fromkeys(name for name in query.session_id.split(",") if name))
-    return event_stream(streams_of(call.request), call.request, call.principal, ids, query.after, query.types)
+    return event_stream(call.services.streams, call.request, call.principal, ids, query.after, query.types)
 
 
 async def stream_session_events(call: ApiCall) -> Response:
     """Stream the events of a session."""
     query: SessionStreamQuery = call.query
     ids = (call.path["id"],)
-    return event_stream(streams_of(call.request), call.request, call.principal, ids, query.after, query.types)
+    return event_stream(call.services.streams, call.request, call.principal, ids, query.after, query.types)
 
 
 ENDPOINTS = (
@@ -77,12 +77,6 @@ ENDPOINTS = (
         media="text/event-stream",
     ),
 )
-
-
-def streams_of(request: Request) -> Streams:
-    """The application's `Streams`."""
-    streams: Streams = request.app.state.streams
-    return streams
 
 
 def event_stream(

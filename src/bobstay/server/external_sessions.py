@@ -15,8 +15,8 @@ from bobstay.model.event import Envelope
 from bobstay.model.message import Block, text_of
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
-from bobstay.server.sessions.abandoned_view import has_writer, observed_view
-from bobstay.server.sessions.open_session import collect_inputs, entry_frame
+from bobstay.server.sessions.abandoned_view import has_writer, is_external, observed_view
+from bobstay.server.sessions.open_session import collect_inputs
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_status import BUSY
 from bobstay.server.sessions.session_view import SessionView
@@ -94,7 +94,7 @@ class ExternalSessions:
                 return
             for envelope in entries:
                 before, view = view, replace(view, elsewhere=True).apply(envelope)
-                self._registry.hub.publish(f"session:{session_id}", entry_frame(before, view, envelope))
+                self._registry.publisher.publish_foreign_entry(before, view, envelope)
                 self._registry.index.put(session_id, envelope, view)
                 self._inbox.observe(session_id, envelope.event)
             seen = observed_view(self._registry.store, view)
@@ -154,7 +154,3 @@ class ExternalSessions:
         if "error" in response:
             raise ApiError("wrong_state", f"The process that runs this session reports: {response['error']}.")
         return response
-
-
-def is_external(view: SessionView) -> bool:
-    return view.elsewhere and view.status in BUSY
