@@ -9,6 +9,7 @@ import msgspec
 import openai
 import pytest
 
+from bobstay.http.client import HttpClient
 from bobstay.model.event import BlockDone, MessageDone
 from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
@@ -16,7 +17,6 @@ from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Chunk, Provider, ProviderError, Request, ToolSpec
 from bobstay.providers.chat_completions import Chat
 from bobstay.providers.gemini import Gemini
-from bobstay.providers.http_client import HttpClient
 from bobstay.providers.responses import Responses
 from tests.modelserver import Call, Counts, ModelServer, Say, Step, Think
 

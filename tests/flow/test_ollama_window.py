@@ -7,11 +7,11 @@ from collections.abc import Callable
 import PIL.Image
 import pytest
 
+from bobstay.http.client import HttpClient
 from bobstay.model.event import Event, Noted, Pruned
 from bobstay.model.live_events import TextDelta
 from bobstay.model.message import Image, Text
 from bobstay.providers import ollama as ollama_adapter
-from bobstay.providers.http_client import HttpClient
 from bobstay.providers.ollama import Ollama
 from tests.deadline import DEADLINE
 from tests.flow.world import World

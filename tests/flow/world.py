@@ -18,6 +18,7 @@ from bobstay.engine.state import State
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookName, HookOutcome
+from bobstay.http.client import HttpClient
 from bobstay.model.event import Event, InteractionOpened, ModeChanged, RunDone, SessionStarted
 from bobstay.model.message import Block, Text, Usage
 from bobstay.permissions.access import Effect
@@ -27,7 +28,6 @@ from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Provider
 from bobstay.providers.chat_completions import Chat
 from bobstay.providers.gemini import Gemini
-from bobstay.providers.http_client import HttpClient
 from bobstay.providers.responses import Responses
 from bobstay.providers.thinking import Effort
 from bobstay.sessions.jsonl_log import JsonlLog

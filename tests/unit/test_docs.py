@@ -16,11 +16,11 @@ from bobstay.cli.flag_parser import UsageError, parse_arguments
 from bobstay.cli.flags import FLAGS, Flag
 from bobstay.config.secret_variables import PROVIDER_VARIABLES, SEARCH_VARIABLES
 from bobstay.config.settings import BashSettings, Permissions, SearchSettings, Settings, Timeouts
+from bobstay.http.client import HttpClient
 from bobstay.model.event import Durable, Ending, MessageDone
 from bobstay.model.live_events import Live, TextDelta
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import Request
-from bobstay.providers.http_client import HttpClient
 from bobstay.server.streams.stream_frames import NAMES
 from bobstay.tools.tool_registry import builtin_entries
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from bobstay.engine.engine_ports import Route
+from bobstay.http.client import HttpClient
 from bobstay.model.message import Usage
 from bobstay.providers.base import SMALL_WINDOW, Provider
 from bobstay.providers.catalogue import Catalogue, ModelInfo, compute_cost
-from bobstay.providers.http_client import HttpClient
 from bobstay.providers.provider_registry import (
     LOCAL_PROVIDERS,
     MissingKey,

@@ -11,9 +11,9 @@ from bobstay.config.provider_variables import ADDRESSES, KEYS
 from bobstay.config.secret_variables import header_secrets
 from bobstay.config.settings import ProviderSettings
 from bobstay.config.settings_files import LoadedSettings, load
+from bobstay.http.client import HttpClient
 from bobstay.permissions.rule import BEHAVIORS, Rule
 from bobstay.providers.catalogue import Catalogue
-from bobstay.providers.http_client import HttpClient
 from bobstay.providers.provider_registry import NamedServer, ProviderKeys
 from bobstay.redaction.randomness import looks_random
 

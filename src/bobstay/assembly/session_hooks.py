@@ -45,7 +45,7 @@ def build_hooks(
         },
         session_id=start.session_id,
         report=_redact_reports(start, watcher) if watcher is not None else None,
-        post=_make_poster(start),
+        network=start.environment.network,
         variables=lambda hook: _header_variables(hook, start),
     )
     return JoinedHooks(commands, host), commands
@@ -136,26 +136,6 @@ def _header_variables(hook: "HttpHook", start: StartContext) -> Mapping[str, str
     """Return the variables that a hook's headers may use. A folder cannot choose where model keys are sent."""
     known = {**start.environment.withheld, **start.environment.children, **start.loaded.settings.variables}
     return {name: value for name, value in known.items() if not (hook.folder and start.environment.is_model_key(name))}
-
-
-def _make_poster(start: StartContext) -> "Callable[[str, dict[str, str], bytes], Any]":
-    max_size = 1 << 20
-
-    async def post(url: str, headers: dict[str, str], body: bytes) -> tuple[int, bytes]:
-        from bobstay.providers.base import ProviderError
-        from bobstay.providers.http_client import HttpClient
-
-        # Not the session's client, which may be closed when the last hook is called.
-        client = HttpClient(start.environment.network)
-        try:
-            reply = await client.post(url, headers, body)
-            return reply.status, await reply.read(max_size)
-        except ProviderError as error:
-            raise OSError(str(error)) from error
-        finally:
-            await client.close()
-
-    return post
 
 
 async def _read_exports(folder: str, environment: Mapping[str, str], start: StartContext) -> dict[str, str]:

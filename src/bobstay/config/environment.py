@@ -17,9 +17,8 @@ from bobstay.config.secret_variables import (
     select_passed,
     unredacted_names,
 )
-from bobstay.system.network import Network
-from bobstay.system.proxies import Proxies
-from bobstay.system.tls import Authorities
+from bobstay.http.network import Authorities, Network
+from bobstay.http.proxies import Proxies
 
 FALSE_VALUES = frozenset({"", "0", "false", "no", "off"})
 

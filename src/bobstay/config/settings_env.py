@@ -9,7 +9,7 @@ from bobstay.config.environment import Environment
 from bobstay.config.provider_variables import ADDRESSES, HEADERS, keys_sent_to
 from bobstay.config.secret_variables import PROVIDER_VARIABLES
 from bobstay.config.settings_files import SettingsLayer
-from bobstay.system.network import Network
+from bobstay.http.network import Network
 
 _PROXIES = frozenset(
     name for kind in ("http", "https", "all", "no") for name in (f"{kind}_proxy", f"{kind.upper()}_PROXY")

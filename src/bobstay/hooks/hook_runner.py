@@ -13,8 +13,9 @@ from bobstay.hooks.command_hook import argv_of, run_command
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookName, HookOutcome, HookReport, HookRunResult, Hooks
 from bobstay.hooks.hook_outcome import blocking_outcome, failure_outcome, merge_outcomes, parse_outcome
 from bobstay.hooks.hook_settings import CommandHook, HttpHook, SettingsHook
-from bobstay.hooks.http_hook import HttpPost, NoAnswerError, post_hook
+from bobstay.hooks.http_hook import NoAnswerError, post_hook
 from bobstay.hooks.matcher import matches
+from bobstay.http.network import Network
 from bobstay.model.ids import new_id
 
 BLOCKING_EXIT_CODE = 2
@@ -39,10 +40,10 @@ class CommandHooks:
         environment: Mapping[str, str],
         session_id: str = "",
         report: Callable[[HookReport], None] | None = None,
-        post: HttpPost | None = None,
+        network: Network | None = None,
         variables: Callable[[HttpHook], Mapping[str, str]] | None = None,
     ) -> None:
-        """`post` sends HTTP hooks; `variables` returns the variables that their headers may use."""
+        """`network` is for HTTP hooks; `variables` returns the variables that their headers may use."""
         self._hooks = tuple(hooks)
         self._cwd = cwd
         self._environment = {
@@ -54,7 +55,7 @@ class CommandHooks:
         }
         self._session_id = session_id
         self._report = report
-        self._post = post
+        self._network = network or Network()
         self._variables = variables
         self._background: set[asyncio.Task[None]] = set()
         self._late: list[HookOutcome] = []
@@ -131,12 +132,10 @@ class CommandHooks:
         return outcome_of_command(hook, call, result)
 
     async def _run_http(self, hook: HttpHook, call: HookCall, payload: bytes, report: HookReport) -> HookOutcome:
-        if self._post is None:
-            return failure_outcome(call, "HTTP hooks cannot be sent from here", block=hook.block)
         self._send_report(report)
         result, status = _NO_RESULT, "cancelled"
         try:
-            body = await post_hook(hook, payload, self._post, self._variables(hook) if self._variables else {})
+            body = await post_hook(hook, payload, self._network, self._variables(hook) if self._variables else {})
             result, status = HookRunResult(0, body.decode(errors="replace"), ""), "success"
         except TimeoutError:
             return _timed_out(hook, call)

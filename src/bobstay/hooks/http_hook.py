@@ -2,13 +2,14 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
 
 from bobstay.hooks.hook_settings import HttpHook
+from bobstay.http.client import HttpClient
+from bobstay.http.http_error import HttpError
+from bobstay.http.network import Network
 
-HttpPost: TypeAlias = Callable[[str, dict[str, str], bytes], Awaitable[tuple[int, bytes]]]
-"""Posts a body to a URL; returns status and body of the answer. Raises `OSError` if there is none."""
+_LIMIT = 1 << 20
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
@@ -16,7 +17,7 @@ class NoAnswerError(Exception):
     """There was no valid answer; the text says why."""
 
 
-async def post_hook(hook: HttpHook, payload: bytes, post: HttpPost, variables: Mapping[str, str]) -> bytes:
+async def post_hook(hook: HttpHook, payload: bytes, network: Network, variables: Mapping[str, str]) -> bytes:
     """Return the body of an answer with a success status.
 
     Raises:
@@ -27,14 +28,14 @@ async def post_hook(hook: HttpHook, payload: bytes, post: HttpPost, variables: M
     for name, value in hook.headers.items():
         headers[name.lower()] = substitute_variables(value, hook.variables, variables)
     try:
-        async with asyncio.timeout(hook.timeout):
-            status, body = await post(hook.url, headers, payload)
-    except OSError as error:
-        if isinstance(error, TimeoutError):
-            raise
+        # Not the session's client, which may be closed when the last hook is called.
+        async with asyncio.timeout(hook.timeout), HttpClient(network) as client:
+            reply = await client.post(hook.url, headers, payload)
+            body = await reply.read(_LIMIT)
+    except HttpError as error:
         raise NoAnswerError(str(error)) from error
-    if not 200 <= status < 300:
-        raise NoAnswerError(f"{hook.url[:200]} answered with status {status}")
+    if not 200 <= reply.status < 300:
+        raise NoAnswerError(f"{hook.url[:200]} answered with status {reply.status}")
     return body
 
 

@@ -3,13 +3,15 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
+from bobstay.http.client import HttpClient
+from bobstay.http.connection import Reply
+from bobstay.http.sse_splitter import SseEvents
 from bobstay.model.message import Block, Image, Message, Text, Thinking, ToolCall, ToolReply
 from bobstay.providers.anthropic_accepted import ORIGIN, AcceptedFeatures, build_settings
 from bobstay.providers.anthropic_schema import adapt_schema
 from bobstay.providers.anthropic_stream import AnthropicMessageReader
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
-from bobstay.providers.http_client import HttpClient, Reply
-from bobstay.providers.http_exchange import check_reply, truncated_error
+from bobstay.providers.http_exchange import check_reply, provider_errors, truncated_error
 from bobstay.providers.message_encoding import CachedEncoder, MessageEncoder, to_json
 from bobstay.version import __version__
 
@@ -60,21 +62,22 @@ class Anthropic:
         self._system = CachedEncoder(_encode_system)
 
     async def stream(self, request: Request) -> AsyncIterator[Chunk]:
-        reply = await self._ask(request)
-        try:
-            reader = AnthropicMessageReader(request.model, reply.headers, self._accepted.origin)
-            async for _, data in reply.events():
-                chunks = reader.feed(data)
-                if reader.complete:
-                    # Before the last event is yielded, since the consumer may not come back after it.
-                    reply.release()
-                for chunk in chunks:
-                    yield chunk
-                if reader.complete:
-                    return
-            raise truncated_error(self.name)
-        finally:
-            reply.close()
+        with provider_errors():
+            reply = await self._ask(request)
+            try:
+                reader = AnthropicMessageReader(request.model, reply.headers, self._accepted.origin)
+                async for _, data in SseEvents(reply):
+                    chunks = reader.feed(data)
+                    if reader.complete:
+                        # Before the last event is yielded, since the consumer may not come back after it.
+                        reply.release()
+                    for chunk in chunks:
+                        yield chunk
+                    if reader.complete:
+                        return
+                raise truncated_error(self.name)
+            finally:
+                reply.close()
 
     async def close(self) -> None:
         await self._http.close()

@@ -5,13 +5,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from bobstay.http.client import HttpClient
+from bobstay.http.connection import Reply
+from bobstay.http.http_error import HttpError
+from bobstay.http.sse_splitter import SseEvents
 from bobstay.model.event import Noted
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
 from bobstay.providers.chat_messages import MessageRules, encode_message, initial_rules
 from bobstay.providers.chat_stream import ChatStreamReader
 from bobstay.providers.effort_levels import EffortLimits, is_refused_level
-from bobstay.providers.http_client import HttpClient, Reply
-from bobstay.providers.http_exchange import check_reply, user_agent
+from bobstay.providers.http_exchange import check_reply, provider_errors, user_agent
 from bobstay.providers.message_encoding import MessageEncoder, to_json
 from bobstay.providers.thinking import Effort
 
@@ -81,28 +84,29 @@ class Chat:
         self._known: dict[str, _ModelState] = {}
 
     async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
-        reply, notes = await self._ask(request)
-        try:
-            for note in notes:
-                yield Noted(note, "warning")
-            await check_reply(reply, self.name)
-            reader = ChatStreamReader(request, self.name, reply.headers, recovers_calls=self.name in LOCAL_SERVERS)
+        with provider_errors():
+            reply, notes = await self._ask(request)
             try:
-                async for _, data in reply.events():
-                    for chunk in reader.feed(data):
+                for note in notes:
+                    yield Noted(note, "warning")
+                await check_reply(reply, self.name)
+                reader = ChatStreamReader(request, self.name, reply.headers, recovers_calls=self.name in LOCAL_SERVERS)
+                try:
+                    async for _, data in SseEvents(reply):
+                        for chunk in reader.feed(data):
+                            yield chunk
+                        if reader.done:
+                            break
+                except (HttpError, ProviderError):
+                    # Once the model has finished, a lost connection only loses the token counts.
+                    if not reader.finished:
+                        raise
+                if not reader.done:
+                    for chunk in reader.end():
                         yield chunk
-                    if reader.done:
-                        break
-            except ProviderError:
-                # Once the model has finished, a lost connection only loses the token counts.
-                if not reader.finished:
-                    raise
-            if not reader.done:
-                for chunk in reader.end():
-                    yield chunk
-            reply.release()
-        finally:
-            reply.close()
+                reply.release()
+            finally:
+                reply.close()
 
     async def close(self) -> None:
         await self._http.close()

@@ -3,11 +3,13 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
+from bobstay.http.client import HttpClient
+from bobstay.http.connection import Reply
+from bobstay.http.sse_splitter import SseEvents
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply
 from bobstay.providers.base import Chunk, Request
 from bobstay.providers.gemini_stream import ORIGIN, GeminiStreamReader
-from bobstay.providers.http_client import HttpClient, Reply
-from bobstay.providers.http_exchange import check_reply, truncated_error, user_agent
+from bobstay.providers.http_exchange import check_reply, provider_errors, truncated_error, user_agent
 from bobstay.providers.message_builder import GENERATED_PREFIX
 from bobstay.providers.message_encoding import MessageEncoder, to_json
 from bobstay.providers.thinking import effort_for_budget
@@ -40,20 +42,21 @@ class Gemini:
         """False once the server refused JSON schemas, so that tools use the older schema format."""
 
     async def stream(self, request: Request) -> AsyncIterator[Chunk]:
-        reply = await self._ask(request)
-        try:
-            await check_reply(reply, self.name)
-            reader = GeminiStreamReader(request, reply.headers)
-            async for _, data in reply.events():
-                for chunk in reader.feed(data):
+        with provider_errors():
+            reply = await self._ask(request)
+            try:
+                await check_reply(reply, self.name)
+                reader = GeminiStreamReader(request, reply.headers)
+                async for _, data in SseEvents(reply):
+                    for chunk in reader.feed(data):
+                        yield chunk
+                # No event marks the end: usage may follow the stop reason.
+                if not reader.finished:
+                    raise truncated_error(self.name)
+                for chunk in reader.end():
                     yield chunk
-            # No event marks the end: usage may follow the stop reason.
-            if not reader.finished:
-                raise truncated_error(self.name)
-            for chunk in reader.end():
-                yield chunk
-        finally:
-            reply.close()
+            finally:
+                reply.close()
 
     async def close(self) -> None:
         await self._http.close()

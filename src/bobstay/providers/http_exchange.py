@@ -1,17 +1,29 @@
-"""Helpers for HTTP exchanges with model servers that do not depend on the API format."""
+"""What the adapters need of HTTP exchanges with model servers, whatever the API format."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import msgspec
 
+from bobstay.http.connection import Reply
+from bobstay.http.http_error import HttpError
 from bobstay.providers.base import ProviderError
-from bobstay.providers.http_client import Reply
 from bobstay.providers.message_encoding import from_json
 from bobstay.version import __version__
 
 _ERROR_LIMIT = 256 * 1024
 
 E = TypeVar("E")
+
+
+@contextmanager
+def provider_errors() -> Iterator[None]:
+    """Turn the errors of the HTTP client into those of a provider."""
+    try:
+        yield
+    except HttpError as error:
+        raise ProviderError(str(error), kind=error.kind) from error
 
 
 async def check_reply(reply: Reply, provider: str) -> None:

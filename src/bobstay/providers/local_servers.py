@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bobstay.providers.base import ProviderError
+from bobstay.http.client import HttpClient
+from bobstay.http.http_error import HttpError
 from bobstay.providers.base_urls import complete_url
-from bobstay.providers.http_client import HttpClient
 from bobstay.providers.provider_registry import LOCAL_PROVIDERS, ProviderKeys
 
 TIMEOUT = 2.0
@@ -27,11 +27,8 @@ class LocalServer(Struct, frozen=True):
 
 async def find_servers(keys: ProviderKeys) -> tuple[LocalServer, ...]:
     """Return the servers that answer. A configured address replaces the default one."""
-    http = HttpClient(connect_timeout=TIMEOUT)
-    try:
+    async with HttpClient(connect_timeout=TIMEOUT) as http:
         found = await asyncio.gather(*(_query_server(http, provider, keys) for provider in LOCAL_PROVIDERS))
-    finally:
-        await http.close()
     return tuple(server for server in found if server is not None)
 
 
@@ -43,7 +40,7 @@ async def _query_server(http: HttpClient, provider: str, keys: ProviderKeys) -> 
         async with asyncio.timeout(TIMEOUT):
             reply = await http.get(f"{base}/models", {"authorization": f"Bearer {key}"} if key else None)
             body = await reply.read(MAX_SIZE)
-    except (ProviderError, TimeoutError, OSError):
+    except (HttpError, TimeoutError):
         return None
     if reply.status != 200:
         return None

@@ -12,12 +12,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from bobstay.http.client import HttpClient
+from bobstay.http.http_error import HttpError
 from bobstay.model.event import MessageDone, Noted
 from bobstay.model.live_events import MessageBegan
 from bobstay.model.message import Image, ToolReply
 from bobstay.providers.base import SMALL_WINDOW, Chunk, ProviderError, Request
 from bobstay.providers.chat_completions import Chat
-from bobstay.providers.http_client import HttpClient
 
 _DEFAULT_WINDOW = 4_096
 """Ollama's default window on a small machine."""
@@ -87,7 +88,7 @@ class Ollama(Chat):
                     return 0
                 # Older versions do not report it; then the model's own file counts.
                 return loaded.context_length or await self._read_configured_window(model) or _DEFAULT_WINDOW
-        except (TimeoutError, ProviderError, msgspec.DecodeError, RecursionError, UnicodeError):
+        except (TimeoutError, HttpError, msgspec.DecodeError, RecursionError, UnicodeError):
             return 0
 
     async def _read_configured_window(self, model: str) -> int:

@@ -5,8 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from bobstay.http.client import HttpClient
 from bobstay.providers.base import Provider
-from bobstay.providers.http_client import HttpClient
 
 PROVIDERS = (
     "anthropic",

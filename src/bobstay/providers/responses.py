@@ -6,12 +6,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from bobstay.http.client import HttpClient
+from bobstay.http.connection import Reply
+from bobstay.http.sse_splitter import SseEvents
 from bobstay.model.event import Noted
 from bobstay.model.message import Image, Message, ReplyPart, Text, Thinking, ToolCall, ToolReply
 from bobstay.providers.base import Chunk, Request
 from bobstay.providers.effort_levels import EffortLimits, is_refused_level
-from bobstay.providers.http_client import HttpClient, Reply
-from bobstay.providers.http_exchange import check_reply, truncated_error, user_agent
+from bobstay.providers.http_exchange import check_reply, provider_errors, truncated_error, user_agent
 from bobstay.providers.message_encoding import MessageEncoder, to_json
 from bobstay.providers.responses_stream import ORIGIN, ResponsesStreamReader
 
@@ -55,21 +57,22 @@ class Responses:
         self._without_summary: set[str] = set()
 
     async def stream(self, request: Request) -> AsyncIterator[Chunk]:
-        reply, notes = await self._ask(request)
-        try:
-            for note in notes:
-                yield Noted(note, "warning")
-            await check_reply(reply, self.name)
-            reader = ResponsesStreamReader(request.model, reply.headers, self._origin)
-            async for _, data in reply.events():
-                for chunk in reader.feed(data):
-                    yield chunk
-                if reader.done:
-                    reply.release()
-                    return
-            raise truncated_error(self.name)
-        finally:
-            reply.close()
+        with provider_errors():
+            reply, notes = await self._ask(request)
+            try:
+                for note in notes:
+                    yield Noted(note, "warning")
+                await check_reply(reply, self.name)
+                reader = ResponsesStreamReader(request.model, reply.headers, self._origin)
+                async for _, data in SseEvents(reply):
+                    for chunk in reader.feed(data):
+                        yield chunk
+                    if reader.done:
+                        reply.release()
+                        return
+                raise truncated_error(self.name)
+            finally:
+                reply.close()
 
     async def close(self) -> None:
         await self._http.close()

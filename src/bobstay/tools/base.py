@@ -13,7 +13,7 @@ from bobstay.permissions.access import Access, PolicyDecision
 from bobstay.tools.tool_error import ToolError as ToolError  # noqa: PLC0414 - re-exported: tools import it from here
 
 if TYPE_CHECKING:
-    from bobstay.system.network import Network
+    from bobstay.http.network import Network
     from bobstay.tools.search_engines import SearchEngine
     from bobstay.tools.shell_session import ShellSession
 

@@ -6,10 +6,11 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Meta, Struct
 
-from bobstay.system.network import Network
-from bobstay.tools.http_fetch import FetchedPage, request
-from bobstay.tools.web_address import BadUrlError, WebTarget, parse_url
-from bobstay.tools.web_route import FetchError, WebRoute, find_route
+from bobstay.http.http_error import HttpError
+from bobstay.http.network import Network
+from bobstay.http.pinned_request import HttpResponse, resolve, send_request
+from bobstay.http.web_address import BadUrlError, WebTarget, parse_url
+from bobstay.tools.http_fetch import FetchError
 
 _ENDPOINTS = {"brave": "https://api.search.brave.com/res/v1/web/search", "tavily": "https://api.tavily.com/search"}
 _LIMIT = 2_000_000
@@ -55,8 +56,10 @@ async def search(
         target = parse_url(engine.endpoint)
     except BadUrlError as error:
         raise FetchError(f"The search address in the settings, {engine.endpoint!r}, is not valid: {error}.") from None
-    route = await find_route(target, network or Network())  # the settings name this host, so it may be private
-    page = await _send_query(engine, target, route, query, only, never)
+    try:
+        page = await _send_query(engine, target, network or Network(), query, only, never)
+    except HttpError as error:
+        raise FetchError(str(error)) from None
     if page.status != 200:
         hint = " Check the key in the settings." if page.status in (401, 403) else ""
         raise FetchError(f"The search engine answered with status {page.status}.{hint}")
@@ -65,8 +68,9 @@ async def search(
 
 
 async def _send_query(
-    engine: SearchEngine, target: WebTarget, route: WebRoute, query: str, only: tuple[str, ...], never: tuple[str, ...]
-) -> FetchedPage:
+    engine: SearchEngine, target: WebTarget, network: Network, query: str, only: tuple[str, ...], never: tuple[str, ...]
+) -> HttpResponse:
+    route = await resolve(target, network)  # the settings name this host, so it may be private
     headers = {"Accept": "application/json"}
     if engine.kind == "tavily":
         question: dict[str, Any] = {"query": query, "max_results": _COUNT}
@@ -74,7 +78,7 @@ async def _send_query(
         question |= {"exclude_domains": list(never)} if never else {}
         headers |= {"Content-Type": "application/json", "Authorization": f"Bearer {engine.key}"}
         body = msgspec.json.encode(question)
-        return await request(target, route, limit=_LIMIT, method="POST", headers=headers, body=body)
+        return await send_request(target, route, network, limit=_LIMIT, method="POST", headers=headers, body=body)
     fields = {"q": _restrict_query(query, only, never)}
     if engine.kind == "brave":
         headers["X-Subscription-Token"] = engine.key
@@ -85,7 +89,7 @@ async def _send_query(
             headers["Authorization"] = f"Bearer {engine.key}"
     joint = "&" if "?" in target.path else "?"
     with_query = msgspec.structs.replace(target, path=f"{target.path}{joint}{urlencode(fields)}")
-    return await request(with_query, route, limit=_LIMIT, headers=headers)
+    return await send_request(with_query, route, network, limit=_LIMIT, headers=headers)
 
 
 def _restrict_query(query: str, only: tuple[str, ...], never: tuple[str, ...]) -> str:

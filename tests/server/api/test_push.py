@@ -14,14 +14,14 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from bobstay.http.network import Network
+from bobstay.http.proxies import Proxies
+from bobstay.http.web_address import parse_url
 from bobstay.server.notifications.notification import Notification
 from bobstay.server.notifications.push_encryption import MOST, BadKeys, SubscriptionSecrets, encrypt
 from bobstay.server.notifications.push_sender import BadEndpoint, check_endpoint, find_push_route, send_push
 from bobstay.server.notifications.vapid import NAME, PushUnusable, Vapid, b64url
 from bobstay.server.server_options import ServerOptions
-from bobstay.system.network import Network
-from bobstay.system.proxies import Proxies
-from bobstay.tools.web_address import parse_url
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer

@@ -9,10 +9,10 @@ from bobstay.assembly.provider_access import build_routes
 from bobstay.config.environment import Environment
 from bobstay.config.settings import ProviderSettings, Settings
 from bobstay.config.settings_files import LoadedSettings, SettingsLayer, Source
+from bobstay.http.client import HttpClient
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import Request
 from bobstay.providers.catalogue import Catalogue
-from bobstay.providers.http_client import HttpClient
 from bobstay.providers.provider_registry import NamedServer, ProviderKeys
 from tests.modelserver import ModelServer, Say, Step
 

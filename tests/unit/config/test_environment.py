@@ -7,8 +7,8 @@ import pytest
 from bobstay.config.environment import Environment
 from bobstay.config.paths import MANAGED, Paths
 from bobstay.config.secret_variables import is_secret, secret_values, unredacted_names
-from bobstay.system.proxies import Proxies
-from bobstay.system.tls import Authorities
+from bobstay.http.network import Authorities
+from bobstay.http.proxies import Proxies
 
 
 def names(text: str) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from bobstay.providers.http_client import HttpClient
+from bobstay.http.client import HttpClient
 from tests.modelserver import ModelServer
 
 

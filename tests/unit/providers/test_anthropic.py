@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bobstay.http.client import HttpClient
 from bobstay.model.event import BlockDone
 from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.anthropic_stream import AnthropicMessageReader
 from bobstay.providers.base import Chunk, Provider, ProviderError, Request, ToolSpec
-from bobstay.providers.http_client import HttpClient
 from bobstay.providers.message_encoding import EncodingCache, MessageEncoder
 from tests.modelserver import Call, Counts, Gate, ModelServer, Say, Step, Think
 from tests.unit.providers.model_calls import blocks_of, chunks_of, ending_of, request

@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from bobstay.http.client import HttpClient
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Provider, ProviderError, Request, ToolSpec
 from bobstay.providers.catalogue import lookup
-from bobstay.providers.http_client import HttpClient
 from bobstay.providers.thinking import fit_thinking
 from tests.modelserver import ModelServer, Say, Step
 from tests.modelserver.anthropic_rules import complaints

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bobstay.http.client import HttpClient
 from bobstay.model.event import BlockDone, MessageDone
 from bobstay.model.live_events import BlockBegan, TextDelta, ThinkingDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
@@ -16,7 +17,6 @@ from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
 from bobstay.providers.chat_completions import Chat, adapt_schema, build_settings, detect_dialect
 from bobstay.providers.chat_messages import encode_message, initial_rules
 from bobstay.providers.chat_stream import ChatStreamReader
-from bobstay.providers.http_client import HttpClient
 from tests.modelserver import Call, Gate, ModelServer, Say, Step
 
 IMAGE = Image("image/png", "aWJt")

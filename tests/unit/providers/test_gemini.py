@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bobstay.http.client import HttpClient
 from bobstay.model.event import BlockDone, MessageDone
 from bobstay.model.live_events import MessageBegan, TextDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
@@ -16,7 +17,6 @@ from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
 from bobstay.providers.gemini import Gemini, build_settings, encode_content
 from bobstay.providers.gemini_schema import convert_schema
 from bobstay.providers.gemini_stream import GeminiStreamReader
-from bobstay.providers.http_client import HttpClient
 from tests.modelserver import Call, Gate, ModelServer, Say, Step, Think
 
 IMAGE = Image("image/png", "aWJt")

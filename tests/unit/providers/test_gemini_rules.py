@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from bobstay.http.client import HttpClient
 from bobstay.model.message import Image, Message, Text, ToolCall, ToolReply
 from bobstay.providers.base import Request, ToolSpec
 from bobstay.providers.catalogue import lookup
 from bobstay.providers.gemini import Gemini, model_generation
-from bobstay.providers.http_client import HttpClient
 from bobstay.providers.thinking import fit_thinking
 from tests.modelserver.gemini_rules import complaints
 

@@ -6,12 +6,12 @@ from typing import Any
 from hypothesis import given, settings
 
 from bobstay.engine.repair import repair
+from bobstay.http.client import HttpClient
 from bobstay.model.message import Message
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Request
 from bobstay.providers.chat_completions import Chat
 from bobstay.providers.gemini import Gemini
-from bobstay.providers.http_client import HttpClient
 from bobstay.providers.responses import Responses
 from tests.unit.engine.test_repair import histories
 

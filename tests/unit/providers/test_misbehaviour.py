@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bobstay.http.client import HttpClient
 from bobstay.model.event import BlockDone
 from bobstay.model.live_events import TextDelta
 from bobstay.model.message import Message, Text, Thinking, ToolCall
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Chunk, ErrorKind, Provider, ProviderError, Request
-from bobstay.providers.http_client import HttpClient
 from tests.modelserver import BROKEN, Call, Gate, ModelServer, Say, Step, Think
 from tests.unit.providers.model_calls import blocks_of, chunks_of, ending_of, request
 

@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from bobstay.config.provider_variables import ADDRESSES, KEYS
+from bobstay.http.client import HttpClient
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import Request
 from bobstay.providers.base_urls import complete_url
-from bobstay.providers.http_client import HttpClient
 from bobstay.providers.provider_registry import (
     LOCAL_PROVIDERS,
     PROVIDERS,
@@ -117,7 +117,7 @@ def test_only_the_adapter_that_is_used_is_imported(provider: str) -> None:
     own = adapters.get(provider, "chat_completions")
     program = (
         "import sys; from bobstay.providers.provider_registry import *;"
-        "from bobstay.providers.http_client import HttpClient;"
+        "from bobstay.http.client import HttpClient;"
         "keys = ProviderKeys({name: 'k' for name in ('ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY',"
         " 'OPENROUTER_API_KEY')});"
         f"build_provider({provider!r}, HttpClient(), keys);"

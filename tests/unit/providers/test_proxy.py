@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from bobstay.http.client import HttpClient
+from bobstay.http.network import Authorities, Network
+from bobstay.http.proxies import Proxies
 from bobstay.providers.base import ProviderError
-from bobstay.providers.http_client import HttpClient
-from bobstay.system.network import Network
-from bobstay.system.proxies import Proxies
-from bobstay.system.tls import Authorities
+from bobstay.providers.http_exchange import provider_errors
 from tests.authority import Authority
 from tests.modelserver import ModelServer
 from tests.proxyserver import proxying
@@ -102,7 +102,7 @@ async def test_a_proxy_can_be_spoken_to_over_tls(authority: Authority, secure: s
 async def test_a_proxy_for_https_is_not_used_for_http(server: ModelServer) -> None:
     async with proxying({}) as proxy:
         client = HttpClient(Network(Proxies(https=f"http://{proxy.address}")))
-        with pytest.raises(ProviderError, match=r"models\.test was not found"):
+        with pytest.raises(ProviderError, match=r"models\.test was not found"), provider_errors():
             await client.get("http://models.test/")
         await client.close()
         assert proxy.asked == []
@@ -119,7 +119,7 @@ async def test_a_proxy_that_wants_a_password_says_how_to_give_one(authority: Aut
     async with proxying({}, user="me", password="right") as proxy:
         for given, expected in (("", "requires a user and a password"), ("me:wrong@", "does not accept this user")):
             network = Network(Proxies(https=f"http://{given}{proxy.address}"))
-            with pytest.raises(ProviderError, match=expected) as caught:
+            with pytest.raises(ProviderError, match=expected) as caught, provider_errors():
                 await body_from("https://models.test/", network)
             assert "407" in str(caught.value)
             assert "wrong" not in str(caught.value)
@@ -128,7 +128,7 @@ async def test_a_proxy_that_wants_a_password_says_how_to_give_one(authority: Aut
 
 async def test_a_host_the_proxy_does_not_know_is_told_with_the_words_of_the_proxy() -> None:
     async with proxying({}) as proxy:
-        with pytest.raises(ProviderError, match="502"):
+        with pytest.raises(ProviderError, match="502"), provider_errors():
             await body_from("https://nowhere.test/", Network(Proxies(all=f"http://{proxy.address}")))
 
 
@@ -142,15 +142,15 @@ async def test_a_socks_proxy_looks_names_up_itself(secure: str, authority: Autho
             assert await body_from("https://models.test/", network) == b"secret"
             assert await body_from("http://models.test/", network) == b"secret"
             assert proxy.asked == ["models.test:443", "models.test:80"]
-            with pytest.raises(ProviderError, match="the host cannot be reached"):
+            with pytest.raises(ProviderError, match="the host cannot be reached"), provider_errors():
                 await body_from("http://nowhere.test/", network)
             wrong = Network(Proxies(all=f"{scheme}://me:wrong@{proxy.address}"))
-            with pytest.raises(ProviderError, match="does not accept"):
+            with pytest.raises(ProviderError, match="does not accept"), provider_errors():
                 await body_from("http://models.test/", wrong)
 
 
 async def test_a_kind_of_proxy_that_is_not_supported_is_refused_with_words() -> None:
-    with pytest.raises(ProviderError, match="socks4") as caught:
+    with pytest.raises(ProviderError, match="socks4") as caught, provider_errors():
         await body_from("http://x.test/", Network(Proxies(all="socks4://127.0.0.1:1080")))
     assert not caught.value.retryable
 
@@ -218,7 +218,7 @@ async def test_certificates_that_only_python_3_13_refuses_are_accepted(
 
 async def test_a_file_of_authorities_that_is_not_there_is_named_when_trust_fails(secure: str) -> None:
     network = Network(authorities=Authorities(extra="/nowhere/company.pem"))
-    with pytest.raises(ProviderError, match=r"company\.pem") as caught:
+    with pytest.raises(ProviderError, match=r"company\.pem") as caught, provider_errors():
         await body_from(f"https://{secure}/", network)
     assert "NODE_EXTRA_CA_CERTS" in str(caught.value)
     assert not caught.value.retryable
@@ -228,7 +228,7 @@ async def test_a_server_that_was_reached_once_is_worth_more_attempts() -> None:
     client = HttpClient()
     async with listening(always(ANSWER.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n"))) as address:
         await (await client.get(f"http://{address}/")).read()
-    with pytest.raises(ProviderError) as caught:
+    with pytest.raises(ProviderError) as caught, provider_errors():
         await client.get(f"http://{address}/")
     await client.close()
     assert (caught.value.kind, caught.value.retryable) == ("connection", True)
@@ -247,7 +247,7 @@ async def test_a_server_that_comes_up_a_moment_later_is_reached() -> None:
 
 async def test_a_person_is_told_what_to_do_about_a_server_that_is_not_running(http: HttpClient) -> None:
     http.hint("http://127.0.0.1:9/v1", "Start it with: ollama serve")
-    with pytest.raises(ProviderError, match="ollama serve"):
+    with pytest.raises(ProviderError, match="ollama serve"), provider_errors():
         await http.get("http://127.0.0.1:9/v1/models")
 
 
@@ -273,5 +273,5 @@ async def test_a_compressed_answer_that_grows_without_end_is_refused(http: HttpC
     head = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: %d\r\n\r\n" % len(packed)
     async with listening(always(head + packed)) as address:
         reply = await http.get(f"http://{address}/")
-        with pytest.raises(ProviderError, match="64 MiB"):
+        with pytest.raises(ProviderError, match="64 MiB"), provider_errors():
             await reply.read(1 << 30)

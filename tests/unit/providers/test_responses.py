@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bobstay.http.client import HttpClient
 from bobstay.model.event import BlockDone, MessageDone
 from bobstay.model.live_events import MessageBegan, TextDelta
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.base import Chunk, ProviderError, Request, ToolSpec
-from bobstay.providers.http_client import HttpClient
 from bobstay.providers.responses import Responses, build_settings, encode_items
 from bobstay.providers.responses_stream import ResponsesStreamReader
 from tests.modelserver import BROKEN, Call, Gate, ModelServer, Say, Step, Think

@@ -12,8 +12,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from bobstay.http.client import HttpClient
 from bobstay.providers.base import ProviderError
-from bobstay.providers.http_client import HttpClient
+from bobstay.providers.http_exchange import provider_errors
 from tests.unit.providers.sockets import listening
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecret"
@@ -70,7 +71,7 @@ async def test_an_authority_named_in_the_environment_is_trusted(
 
 async def test_an_unknown_authority_is_refused_and_the_way_out_is_named(secure: str) -> None:
     client = HttpClient()
-    with pytest.raises(ProviderError, match="SSL_CERT_FILE") as caught:
+    with pytest.raises(ProviderError, match="SSL_CERT_FILE") as caught, provider_errors():
         await client.get(f"https://{secure}/")
     await client.close()
     assert caught.value.kind == "unreachable"
@@ -81,6 +82,6 @@ async def test_a_certificate_for_another_host_is_refused(
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     client = HttpClient()
-    with pytest.raises(ProviderError, match="not trusted"):
+    with pytest.raises(ProviderError, match="not trusted"), provider_errors():
         await client.get(f"https://{secure.replace('127.0.0.1', 'localhost')}/")
     await client.close()

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from bobstay.http.pinned_request import HttpResponse
+from bobstay.http.web_address import parse_url
 from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.web_fetch import WebFetch, WebFetchArgs
-from bobstay.tools.http_fetch import FetchedPage, fetch_page
-from bobstay.tools.web_address import parse_url
-from bobstay.tools.web_route import FetchError
+from bobstay.tools.http_fetch import FetchError, fetch_page
 from tests.deadline import DEADLINE
 from tests.toolkit import make_context
 from tests.webserver import Site, serving
@@ -407,7 +407,7 @@ def certificate(tmp_path: Path) -> Path:
     return path
 
 
-async def secure_get(certificate: Path, host: str) -> FetchedPage:
+async def secure_get(certificate: Path, host: str) -> HttpResponse:
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(certificate)
     async with serving(server) as site:

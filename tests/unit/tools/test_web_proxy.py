@@ -5,15 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from bobstay.http.network import Authorities, Network
+from bobstay.http.proxies import Proxies
 from bobstay.permissions.access import Effect, PolicyDecision
-from bobstay.system.network import Network
-from bobstay.system.proxies import Proxies
-from bobstay.system.tls import Authorities
 from bobstay.tools.builtin.web_fetch import WebFetch, WebFetchArgs
 from bobstay.tools.builtin.web_search import WebSearch, WebSearchArgs
-from bobstay.tools.http_fetch import RedirectRefusedError, fetch_page
+from bobstay.tools.http_fetch import FetchError, RedirectRefusedError, fetch_page
 from bobstay.tools.search_engines import SearchEngine
-from bobstay.tools.web_route import FetchError
 from tests.authority import Authority
 from tests.proxyserver import Proxy, proxying
 from tests.toolkit import make_context

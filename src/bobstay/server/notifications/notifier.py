@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete
 
+from bobstay.http.network import Network
 from bobstay.redaction.redactor import Redactor
 from bobstay.server.db import state_tables
 from bobstay.server.db.database import Database
@@ -18,7 +19,6 @@ from bobstay.server.db.state_tables import Subscription
 from bobstay.server.errors import ApiError
 from bobstay.server.notifications.notification import LastSeen, Notification, last_seen_of, new_notifications
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.system.network import Network
 
 if TYPE_CHECKING:
     from bobstay.server.notifications.vapid import Vapid

@@ -8,15 +8,15 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from bobstay.http.http_error import HttpError
+from bobstay.http.network import ConnectionTarget, Network
+from bobstay.http.pinned_request import resolve, send_request
+from bobstay.http.web_address import BadUrlError, WebTarget, is_disguised_number, is_public, parse_url
 from bobstay.permissions.host_rules import parse_address
 from bobstay.server.auth.host_names import is_loopback
 from bobstay.server.notifications.notification import Notification
 from bobstay.server.notifications.push_encryption import BadKeys, SubscriptionSecrets, encrypt
 from bobstay.server.notifications.vapid import Vapid, b64url
-from bobstay.system.network import Network
-from bobstay.tools.http_fetch import request
-from bobstay.tools.web_address import BadUrlError, WebTarget, is_disguised_number, is_public, parse_url
-from bobstay.tools.web_route import FetchError, WebRoute, find_route
 
 Outcome: TypeAlias = Literal["sent", "gone", "later", "refused"]
 SECONDS = 15.0
@@ -59,15 +59,15 @@ def check_endpoint(text: str, *, loopback: bool) -> WebTarget:
     return target
 
 
-async def find_push_route(target: WebTarget, *, loopback: bool, network: Network | None = None) -> WebRoute:
+async def find_push_route(target: WebTarget, *, loopback: bool, network: Network | None = None) -> ConnectionTarget:
     """The route to the service. The connection uses the IP addresses that were checked here, so that a second DNS
     answer cannot lead elsewhere; for a proxy, which resolves the name itself, the name is checked.
 
     Raises:
         BadEndpoint: an address of a private network, or of this machine where that is not allowed.
-        FetchError: the host is unknown.
+        HttpError: the host is unknown.
     """
-    route = await find_route(target, network or Network())
+    route = await resolve(target, network or Network())
     private = route.proxy is not None and not parse_address(target.url).public
     if private or any(not is_public(number) and not (loopback and is_loopback(number)) for number in route.addresses):
         raise BadEndpoint(f"{target.host} is at an address of this machine or of a private network.")
@@ -98,10 +98,12 @@ async def send_push(
         }
         async with asyncio.timeout(SECONDS):
             route = await find_push_route(target, loopback=loopback, network=network)
-            answer = await request(target, route, limit=MOST_ANSWER, method="POST", headers=headers, body=body)
+            answer = await send_request(
+                target, route, network or Network(), limit=MOST_ANSWER, method="POST", headers=headers, body=body
+            )
     except (BadEndpoint, BadKeys) as error:
         return PushResult("refused", str(error))
-    except (FetchError, TimeoutError) as error:
+    except (HttpError, TimeoutError) as error:
         return PushResult("later", str(error) or "timeout")
     if 200 <= answer.status < 300:
         return PushResult("sent")

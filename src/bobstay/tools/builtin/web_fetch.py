@@ -69,7 +69,7 @@ file whose path you are told.
         return (Claim("net", shared=True),)
 
     async def check(self, args: WebFetchArgs, context: Context) -> None:
-        from bobstay.tools.web_address import BadUrlError, parse_url
+        from bobstay.http.web_address import BadUrlError, parse_url
 
         try:
             parse_url(args.url)
@@ -77,9 +77,8 @@ file whose path you are told.
             raise ToolError(f"{args.url[:200]!r} cannot be fetched: {error}.") from None
 
     async def run(self, args: WebFetchArgs, context: Context) -> Outcome:
-        from bobstay.tools.http_fetch import undecided
-        from bobstay.tools.web_address import parse_url
-        from bobstay.tools.web_route import FetchError
+        from bobstay.http.web_address import parse_url
+        from bobstay.tools.http_fetch import FetchError, undecided
 
         began = self._clock()
         rule = context.services.may_fetch or undecided

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bobstay.system.proxies import BadProxyError, Proxies, ProxyServer
+from bobstay.http.proxies import BadProxyError, Proxies, ProxyServer
 
 BOTH = Proxies(http="http://plain:1", https="http://secure:2")
 

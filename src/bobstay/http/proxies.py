@@ -6,6 +6,8 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
+from bobstay.http.http_error import HttpError
+
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
@@ -20,8 +22,15 @@ _SCHEMES: dict[str, tuple[Scheme, int]] = {
 """Protocol and default port for the scheme of a proxy's URL. A SOCKS proxy always resolves the names."""
 
 
-class BadProxyError(ValueError):
+class BadProxyError(HttpError):
     """The URL of a proxy is invalid. The text says why, and never contains the password."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "invalid_request")
+
+
+class ProxyRefusedError(OSError):
+    """The proxy refused the connection. The text says why and what to do."""
 
 
 class ProxyServer(Struct, frozen=True):

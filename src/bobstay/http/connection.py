@@ -1,22 +1,24 @@
 """An HTTP/1.1 connection and the reply that is received on it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import Any, NoReturn, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
 
 import httptools
 
-from bobstay.providers.base import ErrorKind, ProviderError
-from bobstay.providers.sse_splitter import SseSplitter
-from bobstay.system.decompression import DecompressionError, Decompressor, parse_content_encoding
+from bobstay.http.http_error import HttpError
+
+if TYPE_CHECKING:
+    from bobstay.http.decompression import Decompressor
 
 _HIGH_WATER_MARK = 1024 * 1024
 """Unread bytes above which reading from the server is paused."""
 
-_HEAD_LIMIT = 256 * 1024
+_OVERHEAD_LIMIT = 256 * 1024
+"""Bytes without a byte of the body among them: the head of an answer, its trailers, the lines between its chunks."""
 
-_UNPACKED_LIMIT = 64 * 1024 * 1024
-"""Bytes that a compressed answer may decompress to."""
+DECOMPRESSED_LIMIT = 64 * 1024 * 1024
+"""Bytes that a compressed answer may decompress to, unless the request says otherwise."""
 
 _RELEASE_SECONDS = 5.0
 """Seconds that a server gets to end a released answer."""
@@ -38,7 +40,7 @@ class Reply:
         self._pieces: list[bytes] = []
         self._size = 0
         self._released = False
-        self._error: ProviderError | None = None
+        self._error: HttpError | None = None
         self._waiter: asyncio.Future[None] | None = None
 
     async def wait_for_head(self) -> "Reply":
@@ -67,7 +69,7 @@ class Reply:
         """Return the bytes received so far, waiting for at least one; nothing at the end.
 
         Raises:
-            ProviderError: The connection ended before the body did.
+            HttpError: The connection ended before the body did, or the body is invalid.
         """
         while not self._pieces:
             if self.complete:
@@ -79,10 +81,6 @@ class Reply:
             self._connection.resume(self)
         self._size = 0
         return data
-
-    def events(self) -> AsyncIterator[tuple[str, bytes]]:
-        """Iterate over the body as server-sent events: name and data. An incomplete event at the end is dropped."""
-        return _EventIterator(self)
 
     def close(self) -> None:
         """Stop reading. The connection is closed too, unless the answer is complete or released."""
@@ -117,7 +115,7 @@ class Reply:
         if self._size > _HIGH_WATER_MARK:
             self._connection.pause()
 
-    def fail(self, error: ProviderError) -> None:
+    def fail(self, error: HttpError) -> None:
         if self._error is None and not self.complete:
             self._error = error
         self.wake()
@@ -127,66 +125,51 @@ class Reply:
             self._waiter.set_result(None)
 
 
-class _EventIterator(AsyncIterator[tuple[str, bytes]]):
-    """An iterator and not a generator, since it needs no closing if it is dropped half-way."""
-
-    def __init__(self, reply: Reply) -> None:
-        self._reply = reply
-        self._splitter = SseSplitter()
-        self._ready: list[tuple[str, bytes]] = []
-
-    async def __anext__(self) -> tuple[str, bytes]:
-        ready = self._ready
-        while not ready:
-            try:
-                data = await self._reply.read_some()
-                ready.extend(self._splitter.feed(data))
-            except BaseException:
-                # Also on cancellation: the server should stop generating.
-                self._reply.close()
-                raise
-            if not data:
-                raise StopAsyncIteration
-            ready.reverse()
-        return ready.pop()
-
-
 class HttpConnection(asyncio.Protocol):
     """Carries one request at a time. `done` is called when it is free again, and when it is lost."""
 
-    def __init__(self, done: Callable[["HttpConnection"], None]) -> None:
+    def __init__(self, host: str, done: Callable[["HttpConnection"], None]) -> None:
+        """`host` is for error messages."""
         self.idle_since = 0.0
         self.ending = False
         """The answer was released, but has not ended yet."""
+        self._host = host
         self._done = done
         self._transport: asyncio.Transport | None = None
         self._reply: Reply | None = None
         self._parser: Any = None
-        self._head_size = 0
+        self._overhead = 0
+        """Bytes received since the last byte of a body."""
         self._until_close = False
-        self._unpacker: Decompressor | None = None
+        self._decompressor: Decompressor | None = None
+        self._decompressed_limit = 0
         self._paused = False
-        self._complaint = ""
 
     @property
     def usable(self) -> bool:
         return self._transport is not None and not self._transport.is_closing() and self._reply is None
 
-    def send(self, message: bytes, on_activity: Callable[[], None] | None = None) -> Reply:
+    def send(
+        self,
+        message: bytes,
+        on_activity: Callable[[], None] | None = None,
+        decompressed_limit: int = DECOMPRESSED_LIMIT,
+    ) -> Reply:
         reply = Reply(self, on_activity)
         if self._transport is None or self._transport.is_closing():
-            reply.fail(ProviderError("The connection was closed.", kind="connection"))
+            reply.fail(self._lost(None))
             return reply
         self._reply = reply
         self.ending = False
         self._parser = httptools.HttpResponseParser(self)
-        self._head_size = 0
+        self._overhead = 0
+        self._decompressed_limit = decompressed_limit
         self._transport.write(message)
         return reply
 
     def abandon(self, reply: Reply) -> None:
         if reply is self._reply:
-            self._fail("connection", "The answer was abandoned.")
+            self.abort()
 
     def close(self) -> None:
         if self._reply is not None:
@@ -195,7 +178,7 @@ class HttpConnection(asyncio.Protocol):
             self._transport.close()
 
     def abort(self) -> None:
-        self._fail("connection", "The connection was closed.")
+        self._fail(HttpError("The connection was closed.", "connection"))
 
     def pause(self) -> None:
         if not self._paused and self._transport is not None:
@@ -221,10 +204,9 @@ class HttpConnection(asyncio.Protocol):
         reply.untouched = False
         if reply.on_activity is not None:
             reply.on_activity()
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserError as error:
-            self._fail("protocol", f"The model server sent invalid HTTP: {self._complaint or error}")
+        complaint = self._parse(data)
+        if complaint:
+            self._fail(HttpError(f"{self._host} did not answer in proper HTTP: {complaint}.", "protocol"))
         reply.wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -234,25 +216,30 @@ class HttpConnection(asyncio.Protocol):
             if exc is None and reply.status and self._until_close:
                 reply.complete = True
                 reply.wake()
-            elif reply.status:
-                reply.fail(
-                    _connection_error("The connection to the model server broke in the middle of its answer", exc)
-                )
             else:
-                reply.fail(_connection_error("The model server closed the connection without an answer", exc))
+                reply.fail(self._lost(exc))
         self._done(self)
+
+    def _parse(self, data: bytes) -> str:
+        """Return what is wrong with the answer so far, "" for nothing."""
+        self._overhead += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            return "it switches to another protocol"
+        except httptools.HttpParserError as error:
+            return str(error.__context__ or error)  # what a callback raised, or what the parser found
+        # Counted here and not by the parser's callbacks: it makes none before a header's line has ended.
+        return "it has far too many headers" if self._reply is not None and self._overhead > _OVERHEAD_LIMIT else ""
 
     # httptools callbacks
 
     def on_message_begin(self) -> None:
         if self._reply is None:
-            self._reject("it answered twice.")
+            raise httptools.HttpParserCallbackError("it answered twice")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._head_size += len(name) + len(value)
-        if self._head_size > _HEAD_LIMIT:
-            self._reject("the head of its answer is too large.")
-        elif self._reply is not None:
+        if self._reply is not None and not self._reply.status:  # else it is a trailer
             self._reply.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
@@ -264,27 +251,25 @@ class HttpConnection(asyncio.Protocol):
             reply.headers.clear()  # an interim response such as "100 Continue"
             return
         headers = reply.headers
-        try:
-            # Uncompressed streams are requested, since compression delays them; some gateways compress anyway.
-            packed = parse_content_encoding(headers.get("content-encoding", ""))
-        except DecompressionError as error:
-            self._reject(f"{error}.")
-        self._unpacker = Decompressor(packed, _UNPACKED_LIMIT) if packed else None
-        self._until_close = "content-length" not in headers and "transfer-encoding" not in headers
+        self._decompressor = (
+            self._find_decompressor(headers["content-encoding"]) if "content-encoding" in headers else None
+        )
+        self._until_close = (
+            "content-length" not in headers and "chunked" not in headers.get("transfer-encoding", "").lower()
+        )
         reply.status = status
 
     def on_body(self, body: bytes) -> None:
+        self._overhead = 0
         if self._reply is None:
             return
-        if self._unpacker is not None:
-            try:
-                body = self._unpacker.feed(body)
-            except DecompressionError as error:
-                self._reject(f"{error}.")
-            if self._unpacker.full:
-                self._reject(f"its answer unpacks to more than {_UNPACKED_LIMIT >> 20} MiB.")
+        if self._decompressor is not None:
+            body = self._decompressor.feed(body)
         if body:
             self._reply.receive(body)
+        if self._decompressor is not None and self._decompressor.full:
+            limit = self._decompressed_limit >> 20
+            raise httptools.HttpParserCallbackError(f"its answer unpacks to more than {limit} MiB")
 
     def on_message_complete(self) -> None:
         reply = self._reply
@@ -299,17 +284,21 @@ class HttpConnection(asyncio.Protocol):
             self._transport.close()
         self._done(self)
 
-    def _reject(self, complaint: str) -> NoReturn:
-        self._complaint = complaint
-        raise httptools.HttpParserCallbackError(complaint)
+    def _find_decompressor(self, encoding: str) -> "Decompressor | None":
+        # Rarely needed: model servers are asked not to compress, since that delays a stream. Some gateways do anyway.
+        from bobstay.http.decompression import Decompressor, parse_content_encoding
 
-    def _fail(self, kind: ErrorKind, message: str) -> None:
+        packed = parse_content_encoding(encoding)
+        return Decompressor(packed, self._decompressed_limit) if packed else None
+
+    def _lost(self, reason: Exception | None) -> HttpError:
+        if reason is not None:
+            return HttpError(f"The connection to {self._host} broke: {reason}.", "connection")
+        return HttpError(f"{self._host} closed the connection before its answer was complete.", "connection")
+
+    def _fail(self, error: HttpError) -> None:
         reply, self._reply = self._reply, None
         if reply is not None:
-            reply.fail(ProviderError(message, kind=kind))
+            reply.fail(error)
         if self._transport is not None:
             self._transport.abort()
-
-
-def _connection_error(what: str, reason: Exception | None) -> ProviderError:
-    return ProviderError(f"{what}: {reason}" if reason is not None else f"{what}.", kind="connection")

@@ -1,11 +1,41 @@
-"""Splits a byte stream into server-sent events, however the network fragmented it."""
+"""Splits the body of a reply into server-sent events, however the network fragmented it."""
 
-from bobstay.providers.base import ProviderError
+from collections.abc import AsyncIterator
+
+from bobstay.http.connection import Reply
+from bobstay.http.http_error import HttpError
 
 MAX_EVENT_SIZE = 64 * 1024 * 1024
 """Maximum bytes of one event; only a broken or hostile server sends more."""
 
 _BOM = b"\xef\xbb\xbf"
+
+
+class SseEvents(AsyncIterator[tuple[str, bytes]]):
+    """Iterates over the name and data of each event. An incomplete event at the end is dropped.
+
+    An iterator and not a generator, since it needs no closing if it is dropped half-way.
+    """
+
+    def __init__(self, reply: Reply) -> None:
+        self._reply = reply
+        self._splitter = SseSplitter()
+        self._ready: list[tuple[str, bytes]] = []
+
+    async def __anext__(self) -> tuple[str, bytes]:
+        ready = self._ready
+        while not ready:
+            try:
+                data = await self._reply.read_some()
+                ready.extend(self._splitter.feed(data))
+            except BaseException:
+                # Also on cancellation: the server should stop generating.
+                self._reply.close()
+                raise
+            if not data:
+                raise StopAsyncIteration
+            ready.reverse()
+        return ready.pop()
 
 
 class SseSplitter:
@@ -43,9 +73,7 @@ class SseSplitter:
             complete = bytes(self._kept[:end])
             del self._kept[:end]
         if len(self._kept) > MAX_EVENT_SIZE:
-            raise ProviderError(
-                f"The model server sent more than {MAX_EVENT_SIZE} bytes in one event.", kind="protocol"
-            )
+            raise HttpError(f"The server sent more than {MAX_EVENT_SIZE} bytes in one event.", "protocol")
         # The last byte may be the first newline of a pair, so it is searched again.
         self._searched = max(0, len(self._kept) - 1)
         return complete

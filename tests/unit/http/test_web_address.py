@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from bobstay.tools.web_address import BadUrlError, is_disguised_number, is_public, parse_url
+from bobstay.http.web_address import BadUrlError, is_disguised_number, is_public, parse_url
 
 
 @pytest.mark.parametrize(

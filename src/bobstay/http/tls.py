@@ -6,16 +6,7 @@ import ssl
 
 from msgspec import Struct
 
-
-class Authorities(Struct, frozen=True):
-    """Files of certificate authorities, from the usual environment variables."""
-
-    file: str = ""
-    """Replaces the system's file: `SSL_CERT_FILE`, `REQUESTS_CA_BUNDLE`."""
-    directory: str = ""
-    """Replaces the system's directory: `SSL_CERT_DIR`."""
-    extra: str = ""
-    """Added to the system's: `NODE_EXTRA_CA_CERTS`."""
+from bobstay.http.network import Authorities
 
 
 class TlsTrust(Struct, frozen=True):

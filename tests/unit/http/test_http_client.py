@@ -6,8 +6,10 @@ import weakref
 
 import pytest
 
-from bobstay.providers.base import ProviderError
-from bobstay.providers.http_client import HttpClient
+from bobstay.http.client import HttpClient
+from bobstay.http.http_error import HttpError
+from bobstay.http.sse_splitter import SseEvents
+from tests.deadline import DEADLINE
 from tests.modelserver import Gate, ModelServer, Say, Step
 from tests.unit.providers.sockets import Serve, listening
 
@@ -56,7 +58,7 @@ async def test_status_and_headers_are_there_before_the_body(server: ModelServer,
     assert reply.status == 200
     assert reply.headers["x-mixed-case"] == "Yes"
     gate.open()
-    names = [name async for name, _ in reply.events()]
+    names = [name async for name, _ in SseEvents(reply)]
     assert names[0] == "message_start"
     assert names[-1] == "message_stop"
     asked = server.requests[0]
@@ -163,10 +165,9 @@ async def test_a_fresh_connection_that_is_dropped_is_an_error_and_is_not_tried_a
         await reader.readuntil(b"\r\n\r\n")
 
     async with listening(hangs_up) as address:
-        with pytest.raises(ProviderError) as caught:
+        with pytest.raises(HttpError) as caught:
             await http.post(f"http://{address}/", {}, b"")
     assert caught.value.kind == "connection"
-    assert caught.value.retryable
     assert count == 1
 
 
@@ -174,7 +175,7 @@ async def test_a_kept_connection_that_breaks_after_the_first_byte_is_not_tried_a
     good = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi"
     async with listening(saying(good, b"HTTP/1.1 2")) as address:
         await (await http.get(f"http://{address}/")).read()
-        with pytest.raises(ProviderError) as caught:
+        with pytest.raises(HttpError) as caught:
             await http.post(f"http://{address}/", {}, b"")
     assert caught.value.kind == "connection"
 
@@ -188,7 +189,7 @@ async def test_a_kept_connection_that_breaks_after_the_first_byte_is_not_tried_a
     ],
 )
 async def test_an_answer_cut_short_is_an_error_and_never_a_silent_end(answer: bytes, http: HttpClient) -> None:
-    with pytest.raises(ProviderError) as caught:
+    with pytest.raises(HttpError) as caught:
         await body_of(answer, http)
     assert caught.value.kind == "connection"
 
@@ -201,13 +202,61 @@ async def test_an_answer_cut_short_is_an_error_and_never_a_silent_end(answer: by
         b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\nxx",
         b"HTTP/1.1 200 OK\r\ncontent-encoding: br\r\ncontent-length: 2\r\n\r\nxx",
         b"HTTP/1.1 200 OK\r\nx: " + b"y" * 300_000 + b"\r\n\r\n",
+        b"HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
     ],
-    ids=["no http", "bad chunk", "damaged gzip", "packed another way", "endless head"],
+    ids=["no http", "bad chunk", "damaged gzip", "packed another way", "endless head", "another protocol"],
 )
 async def test_what_is_not_proper_http_is_a_protocol_error(answer: bytes, http: HttpClient) -> None:
-    with pytest.raises(ProviderError) as caught:
+    with pytest.raises(HttpError) as caught:
         await body_of(answer, http)
     assert caught.value.kind == "protocol"
+
+
+ENDLESS = {
+    "a header": (b"HTTP/1.1 200 OK\r\nx: ", b"y" * 65_536),
+    "headers": (b"HTTP/1.1 200 OK\r\n", b"x: y\r\n" * 10_000),
+    "interim responses": (b"", b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n" * 1_000),
+    "trailers": (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nx: ", b"y" * 65_536),
+    "the size of a chunk": (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2;x=", b"y" * 65_536),
+}
+
+
+@pytest.mark.parametrize("endless", ENDLESS)
+async def test_nothing_around_a_body_may_be_endless(endless: str, http: HttpClient) -> None:
+    """Of a line that has not ended yet the parser says nothing."""
+    begin, more = ENDLESS[endless]
+    ended = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(begin)
+        try:
+            while True:
+                writer.write(more)
+                await writer.drain()
+        finally:
+            ended.set()
+
+    async with listening(serve) as address:
+        with pytest.raises(HttpError, match="too many headers") as caught:
+            await (await http.get(f"http://{address}/")).read()
+        assert caught.value.kind == "protocol"
+        await asyncio.wait_for(ended.wait(), DEADLINE)
+
+
+async def test_a_trailer_does_not_replace_a_header(http: HttpClient) -> None:
+    head = b"HTTP/1.1 200 OK\r\nx: early\r\ntransfer-encoding: chunked\r\n\r\n"
+    async with listening(saying(head + b"2\r\nhi\r\n0\r\nx: late\r\n\r\n")) as address:
+        reply = await http.get(f"http://{address}/")
+        assert (await reply.read(), reply.headers["x"]) == (b"hi", "early")
+
+
+async def test_a_redirect_is_an_answer_and_the_key_goes_nowhere_else(server: ModelServer, http: HttpClient) -> None:
+    moved = f"HTTP/1.1 307 Moved\r\nlocation: {server.url}/\r\ncontent-length: 0\r\n\r\n".encode()
+    async with listening(saying(moved)) as address:
+        reply = await http.post(f"http://{address}/", {"x-api-key": "secret"}, b"{}")
+        assert (reply.status, await reply.read()) == (307, b"")
+    assert not server.requests
 
 
 async def test_bytes_nobody_asked_for_never_become_part_of_the_next_answer(http: HttpClient) -> None:
@@ -253,7 +302,7 @@ async def test_cancelling_the_reader_closes_the_connection(server: ModelServer, 
     first = asyncio.Event()
 
     async def read() -> None:
-        async for _ in reply.events():
+        async for _ in SseEvents(reply):
             first.set()
 
     task = asyncio.create_task(read())
@@ -276,19 +325,18 @@ async def test_cancelling_before_the_first_byte_closes_the_connection(server: Mo
 
 
 async def test_nobody_listening_is_a_connection_error_that_names_the_address(http: HttpClient) -> None:
-    with pytest.raises(ProviderError, match=r"127\.0\.0\.1:9") as caught:
+    with pytest.raises(HttpError, match=r"127\.0\.0\.1:9") as caught:
         await http.get("http://127.0.0.1:9/")
-    assert (caught.value.kind, caught.value.retryable) == ("unreachable", False)
+    assert caught.value.kind == "unreachable"
 
 
 @pytest.mark.parametrize(
     "url", ["ftp://x/", "nonsense", "http://", "http://x:99999/", "http://x/a b", "http://x/\r\nX: y"]
 )
 async def test_a_bad_url_is_refused_and_not_retried(url: str, http: HttpClient) -> None:
-    with pytest.raises(ProviderError) as caught:
+    with pytest.raises(HttpError) as caught:
         await http.get(url)
     assert caught.value.kind == "invalid_request"
-    assert not caught.value.retryable
 
 
 async def test_a_newline_at_the_end_of_a_key_is_forgiven(server: ModelServer, http: HttpClient) -> None:
@@ -298,7 +346,7 @@ async def test_a_newline_at_the_end_of_a_key_is_forgiven(server: ModelServer, ht
 
 @pytest.mark.parametrize("value", ["a\r\nx-evil: 1", "a\0b", "kéy"])
 async def test_a_header_that_cannot_be_sent_is_refused_without_showing_it(value: str, http: HttpClient) -> None:
-    with pytest.raises(ProviderError) as caught:
+    with pytest.raises(HttpError) as caught:
         await http.get("http://127.0.0.1:9/", {"x-api-key": value})
     assert caught.value.kind == "invalid_request"
     assert value not in str(caught.value)
@@ -310,7 +358,7 @@ async def test_connecting_takes_no_longer_than_allowed() -> None:
 
     async with listening(deaf) as address:
         client = HttpClient(connect_timeout=0.05)
-        with pytest.raises(ProviderError) as caught:
+        with pytest.raises(HttpError) as caught:
             await client.get(f"https://{address}/")  # the TLS handshake never comes to an end
         await client.close()
     assert caught.value.kind == "timeout"

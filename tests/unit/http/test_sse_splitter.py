@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.providers import sse_splitter
-from bobstay.providers.base import ProviderError
-from bobstay.providers.sse_splitter import SseSplitter
+from bobstay.http import sse_splitter
+from bobstay.http.http_error import HttpError
+from bobstay.http.sse_splitter import SseSplitter
 
 names = st.text(st.characters(codec="ascii", exclude_characters="\r\n:\0"), min_size=1).filter(lambda t: t == t.strip())
 payloads = st.lists(st.binary(max_size=30).filter(lambda b: not (set(b) & set(b"\r\n"))), min_size=1, max_size=3)
@@ -75,6 +75,6 @@ def test_an_event_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(sse_splitter, "MAX_EVENT_SIZE", 1000)
     splitter = SseSplitter()
     splitter.feed(b"data: " + b"x" * 900)
-    with pytest.raises(ProviderError) as caught:
+    with pytest.raises(HttpError) as caught:
         splitter.feed(b"x" * 100)
     assert caught.value.kind == "protocol"
