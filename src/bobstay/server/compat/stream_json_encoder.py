@@ -10,10 +10,11 @@ from bobstay.model.event import Event, MessageDone, Raw, RunDone, TurnStarted
 from bobstay.model.live_events import BlockBegan, InputDelta, Live, MessageBegan, Retrying, TextDelta, ThinkingDelta
 from bobstay.model.message import Usage
 from bobstay.model.session_events import WorkerExited
+from bobstay.providers.catalogue import lookup
 from bobstay.server.compat.frame_entry import FrameEntry, Message
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_status import StatusFold
-from bobstay.server.sessions.session_view import Activity, SessionView
+from bobstay.server.sessions.session_view import Activity, SessionView, context_limit
 from bobstay.wire.event_encoder import EventEncoder
 from bobstay.wire.wire_frames import Facts
 
@@ -30,10 +31,14 @@ class _Totals(Struct):
     api_ms: int = 0
     models: dict[str, _OneModel] = {}
 
-    def add(self, event: MessageDone) -> None:
+    def add(self, event: MessageDone, started: TurnStarted) -> None:
         self.cost_usd += event.cost
         self.api_ms += event.api_ms
         model = self.models.setdefault(event.model, _OneModel())
+        # What the engine said of the model of the turn includes the settings.
+        reported = started.window if lookup(started.model).name == event.model else 0
+        model.window = reported or model.window or context_limit(event.model)
+        model.max_output = lookup(event.model).output
         model.usage += event.usage
         model.cost += event.cost
 
@@ -46,6 +51,7 @@ class StreamJsonEncoder:
         self._registry = registry
         self._entry = ""
         self._totals = _Totals()
+        self._started = TurnStarted(0, "", "")
         self._encoder = EventEncoder(
             session_id, self._facts, lambda: self._totals, partial=True, replay=True, entry=lambda: self._entry
         )
@@ -82,11 +88,13 @@ class StreamJsonEncoder:
         self.status_fold = self.status_fold.apply(event)
         self._entry = entry.id
         if isinstance(event, MessageDone):
-            self._totals.add(event)
+            self._totals.add(event, self._started)
         if isinstance(event, Raw):
             return [event.data] if isinstance(event.data.get("type"), str) else []
         if isinstance(event, RunDone | TurnStarted):
             self._open_blocks.clear()
+        if isinstance(event, TurnStarted):
+            self._started = event
         frames = list(self._encoder.frames(event))
         for frame in frames:
             if entry.parent_call and "parent_tool_use_id" in frame:
