@@ -68,6 +68,11 @@ class _CatalogueFile(Struct):
     models: dict[str, ModelInfo]
 
 
+UNKNOWN_WINDOW = 168_000
+"""Context window to show for a model that only an external engine knows: the usual 200,000 tokens less an answer.
+
+For requests of our own to an unknown model, `ModelInfo` assumes less."""
+
 LOCAL = frozenset({"ollama", "vllm", "lmstudio", "llamacpp", "demo"})
 """Providers on the user's own machine, which are free."""
 

@@ -13,7 +13,7 @@ from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.engine.agent import StreamTimeouts
 from bobstay.engine.limits import Limits
-from bobstay.model.event import InputQueued
+from bobstay.model.event import InputQueued, MessageDone, TurnStarted
 from bobstay.model.message import Text
 from tests.proxyserver import proxying
 from tests.unit.engine.test_call_scheduler import ready
@@ -244,6 +244,22 @@ async def test_context_usage_adds_up(place: Place) -> None:
     used = sum(each["tokens"] for each in usage["categories"] if each["kind"] != "free")
     assert used == usage["totalTokens"]
     assert usage["totalTokens"] < usage["maxTokens"]
+    await session.close()
+
+
+async def test_window_and_price_are_those_of_the_settings_everywhere(place: Place) -> None:
+    """S000-33"""
+    price = {"input": 1_000_000.0, "output": 0.0}
+    place.write("~/.bobstay/settings.json", {"models": {"demo": {"context": 54_321, "output": 987, "price": price}}})
+    session = await place.open()
+    events = [event async for event in session.run((Text("hello"),))]
+    (started,) = [event for event in events if isinstance(event, TurnStarted)]
+    (done,) = [event for event in events if isinstance(event, MessageDone)]
+    totals = session.totals()
+    (model,) = totals.models.values()
+    assert started.window == session.context_usage()["maxTokens"] == model.window == 54_321
+    assert model.max_output == 987
+    assert done.cost == model.cost == totals.cost_usd == done.usage.input > 0
     await session.close()
 
 

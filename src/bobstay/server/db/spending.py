@@ -13,7 +13,6 @@ from bobstay.server.db.tool_time import NO_TOOLS, Group, ToolSums, tool_sums
 from bobstay.server.sessions.context_threshold import CRITICAL, WARNING
 
 Level: TypeAlias = Literal["ok", "warning", "critical"]
-"""Fractions of the context window from which it counts as nearly full."""
 MOST_GROUPS = 1_000
 
 

@@ -3,7 +3,7 @@
 from bobstay.server.sessions.session_view import SessionView
 
 WARNING, CRITICAL = 0.6, 0.9
-"""As parts of the model's window."""
+"""Fractions of the context window from which it counts as nearly full."""
 
 
 def fullness(view: SessionView) -> float:

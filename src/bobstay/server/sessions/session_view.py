@@ -40,15 +40,13 @@ from bobstay.model.session_events import (
     WorkerExited,
     WorkerStarted,
 )
-from bobstay.providers.catalogue import lookup
+from bobstay.providers.catalogue import UNKNOWN_WINDOW, lookup
 from bobstay.server.sessions.session_status import BUSY, Status, StatusFold, StatusMemory
 from bobstay.server.sessions.worker_view import WorkerView, workers_after
 
 Activity: TypeAlias = Literal["active", "idle", "asking"]
 TITLE_LENGTH = 80
 PREVIEW_LENGTH = 200
-DEFAULT_CONTEXT_LIMIT = 168_000
-"""Context window of an unknown model."""
 
 
 class InteractionView(Struct, frozen=True, omit_defaults=True):
@@ -119,7 +117,7 @@ class SessionView(Struct, frozen=True):
     """Cost of all answers so far, in US dollars."""
     context: int = 0
     """Tokens in the context after the last answer."""
-    context_limit: int = DEFAULT_CONTEXT_LIMIT
+    context_limit: int = UNKNOWN_WINDOW
     """Size of the model's context window in tokens."""
     interactions: tuple[InteractionView, ...] = ()
     """Open interactions."""
@@ -296,7 +294,7 @@ def _with_title(view: SessionView, blocks: tuple[Block, ...]) -> SessionView:
 def context_limit(model: str) -> int:
     """The context window of a model, according to the catalogue."""
     info = lookup(model)
-    return info.context if info.known or info.assumed else DEFAULT_CONTEXT_LIMIT
+    return info.context if info.known or info.assumed else UNKNOWN_WINDOW
 
 
 def _activity(status_fold: StatusFold) -> Activity:
