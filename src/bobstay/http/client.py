@@ -172,7 +172,7 @@ class HttpClient:
             self._freed.set()
             if connection.usable:
                 self._keep(target, connection)
-            else:
+            elif connection.lost:  # until then it may still have something to send, and `close` must find it
                 self._forget(target, connection)
 
         connection = HttpConnection(target.host, done)

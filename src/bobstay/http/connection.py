@@ -149,6 +149,10 @@ class HttpConnection(asyncio.Protocol):
     def usable(self) -> bool:
         return self._transport is not None and not self._transport.is_closing() and self._reply is None
 
+    @property
+    def lost(self) -> bool:
+        return self._transport is None
+
     def send(
         self,
         message: bytes,

@@ -1,6 +1,7 @@
 """The HTTP client, against real sockets."""
 
 import asyncio
+import contextlib
 import gc
 import weakref
 
@@ -322,6 +323,29 @@ async def test_cancelling_before_the_first_byte_closes_the_connection(server: Mo
     with pytest.raises(asyncio.CancelledError):
         await task
     await server.left(1)
+
+
+async def test_a_closed_client_leaves_no_connection_that_still_sends(http: HttpClient) -> None:
+    """The answer came early and ends the connection, so that the rest of the body is of no use."""
+    body = bytes(64 * 1024 * 1024)
+    closed: asyncio.Event = asyncio.Event()
+    received: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        await closed.wait()
+        size = 0
+        with contextlib.suppress(ConnectionError):
+            while data := await reader.read(1 << 20):
+                size += len(data)
+        received.set_result(size)
+
+    async with listening(serve) as address:
+        assert (await http.post(f"http://{address}/", {}, body)).status == 413
+        await http.close()
+        closed.set()
+        assert await asyncio.wait_for(received, DEADLINE) < len(body)
 
 
 async def test_nobody_listening_is_a_connection_error_that_names_the_address(http: HttpClient) -> None:
