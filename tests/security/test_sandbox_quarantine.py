@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bobstay.permissions.sandbox.git_config import entries, included_files
-from bobstay.permissions.sandbox.gitlinks import gitlinks
+from bobstay.git_files.gitlinks import gitlinks
 from bobstay.permissions.sandbox.launch import Sandbox
 from bobstay.permissions.sandbox.mount_plan import SandboxSpec
 from bobstay.permissions.sandbox.safe_repository import is_safe_repository
@@ -178,19 +177,33 @@ def test_what_may_run_a_program_is_not(tmp_path: Path, line: str) -> None:
     assert not is_safe_repository(str(one / ".git"))
 
 
-def test_a_configuration_is_read_as_git_reads_it(tmp_path: Path) -> None:
-    text = '# c\n[core]\n\tbare = false ; c\n[remote "a b"] url = "x"\nfetch\n[a.b]\nC=d\n'
-    assert [(one.section, one.key) for one in entries(text)] == [
-        ("core", "bare"),
-        ("remote", "url"),
-        ("remote", "fetch"),
-        ("a", "c"),
-    ]
-    (tmp_path / "inc").write_text("[include]\n\tpath = further\n")
-    assert included_files(f"{tmp_path}/config", "[include]\n path = inc\n") == [
-        f"{tmp_path}/inc",
-        f"{tmp_path}/further",
-    ]
+def test_a_nul_byte_does_not_disguise_the_name_of_a_setting(tmp_path: Path) -> None:
+    """Git sees `core.fsmonitor` here: a name ends at a NUL byte."""
+    one = repository(tmp_path / "one")
+    with (one / ".git/config").open("a") as file:
+        file.write('\n[core "fsmonitor\0"]\n\tbare = ./evil\n')
+    assert git(one, "config", "core.fsmonitor").strip() == "./evil"
+    assert not is_safe_repository(str(one / ".git"))
+
+
+def test_a_space_at_the_end_of_a_git_file_does_not_lead_elsewhere(tmp_path: Path) -> None:
+    repository(tmp_path / "harmless")
+    hostile = repository(tmp_path / "hostile")
+    git(hostile, "config", "core.fsmonitor", "./evil")
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (hostile / ".git").rename(tmp_path / "data ")
+    (tmp_path / "harmless/.git").rename(tmp_path / "data")
+    (tree / ".git").write_text("gitdir: ../data \n")
+    assert git(tree, "config", "core.fsmonitor").strip() == "./evil"
+    assert not is_safe_repository(str(tree / ".git"))
+
+
+def test_a_pipe_as_configuration_is_not_safe(tmp_path: Path) -> None:
+    one = repository(tmp_path / "one")
+    (one / ".git/config").unlink()
+    os.mkfifo(one / ".git/config")
+    assert not is_safe_repository(str(one / ".git"))
 
 
 # ---------------------------------------------------------------- folders in the index
@@ -218,7 +231,7 @@ def test_folders_in_the_index_are_found_as_git_lists_them(
         git(folder, "update-index", "--split-index")
     listed = git(folder, "ls-files", "-s", "-z").split("\0")
     expected = {line.partition("\t")[2] for line in listed if line.startswith("160000")}
-    assert set(gitlinks(str(folder / ".git"), (folder / ".git/config").read_text())) == expected
+    assert set(gitlinks(str(folder / ".git"), (folder / ".git/config").read_bytes())) == expected
 
 
 @given(st.binary(max_size=400))

@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterator
 
 from bobstay.config.digest import Digests
-from bobstay.config.git_directory import find_repository, looks_bare, open_repository
+from bobstay.git_files.git_config import config_entries, included_path
+from bobstay.git_files.git_directory import find_repository, looks_bare, open_repository
 
-_HEADER = re.compile(rb'\[(branch|remote) "[^"\\\]]*"\]\s*')
+_HEADER = re.compile(rb'\[(branch|remote) "[^"\\\]\0]*"\]\s*')
 _HARMLESS_LINES = {
     b"branch": re.compile(rb"(remote|merge|rebase|pushremote|description|vscode-[\w-]+|gk-[\w-]+)\s*=[^\\]*"),
     b"remote": re.compile(rb"(fetch|tagopt|prune|gh-resolved)\s*=[^\\]*"),
@@ -45,22 +46,25 @@ def add_git_parts(digests: Digests, folder: str) -> list[str]:
 
 
 def significant_lines(configuration: bytes) -> list[bytes]:
-    """Return the lines of a git configuration, except those that only describe branches and remotes."""
+    """Return the lines of a git configuration, except those that only describe branches and remotes.
+
+    Trust binds to these bytes, so they are cut out and not put together from entries. In doubt a line is kept.
+    """
     kept: list[bytes] = []
     section = b""
     continued = False
     for line in configuration.split(b"\n"):
+        belongs_above, continued = continued, line.endswith((b"\\", b"\\\r"))
         bare = line.strip()
-        if continued:
+        if belongs_above:
             section = b""
         elif bare.startswith(b"["):
             header = _HEADER.fullmatch(bare)
             section = header[1] if header else b""
             if header:
                 continue
-        continued = line.endswith((b"\\", b"\\\r"))
         harmless = section in _HARMLESS_LINES and not continued and _HARMLESS_LINES[section].fullmatch(bare)
-        if bare and not harmless:
+        if belongs_above or (bare and not harmless):  # an empty line ends a continued value
             kept.append(line)
     return kept
 
@@ -73,21 +77,15 @@ def _add_configuration(digests: Digests, path: str, top: str, depth: int = 0) ->
     if not os.path.islink(path) and depth == 0:
         digests.add_text(digests.name_of(path), b"\n".join(lines))
     commands: list[str] = []
-    for key, value in _parse_values(lines):
-        if key == "hookspath":
+    for entry in config_entries(b"\n".join(lines)):
+        value = entry.value or ""
+        if entry.name == "core.hookspath":
             digests.add_tree(os.path.join(top, os.path.expanduser(value)))
-        elif key == "path" and depth < _MAX_INCLUDE_DEPTH and not value.startswith("~"):
-            commands += _add_configuration(digests, os.path.join(os.path.dirname(path), value), top, depth + 1)
+        elif (included := included_path(entry, path)) and depth < _MAX_INCLUDE_DEPTH and not value.startswith("~"):
+            commands += _add_configuration(digests, included, top, depth + 1)
         else:
             commands.append(value.lstrip("!"))
     return commands
-
-
-def _parse_values(lines: list[bytes]) -> Iterator[tuple[str, str]]:
-    for line in lines:
-        key, equals, value = os.fsdecode(line).partition("=")
-        if equals:
-            yield key.rpartition("]")[2].strip().lower(), value.strip().strip('"')
 
 
 def _add_hooks(digests: Digests, folder: str) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from bobstay.config.digest import Digests
-from bobstay.config.git_directory import find_repository
 from bobstay.config.git_executables import add_git_parts
 from bobstay.config.paths import FOLDERS, local_settings, project_settings
+from bobstay.git_files.git_directory import find_repository
 
 STARTUP_FILES = (
     ".env",

@@ -4,8 +4,8 @@ import os
 import re
 from collections.abc import Iterable
 
-from bobstay.config.git_directory import looks_bare
 from bobstay.config.trust_parts import STARTUP_FILES
+from bobstay.git_files.git_directory import looks_bare
 
 _IGNORED = frozenset({*STARTUP_FILES, ".git", ".gitattributes", "git directory", "git common directory"})
 """Parts that other programs obey whether or not the folder is trusted, or that have no effect by themselves."""

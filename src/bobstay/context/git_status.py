@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 
-from bobstay.config.git_directory import find_repository, open_repository
 from bobstay.config.trust import filter_search_path
+from bobstay.git_files.git_directory import find_repository, open_repository
 from bobstay.system.child_process import find_program
 from bobstay.system.safe_read import read_regular
 
@@ -18,8 +18,6 @@ STATUS_SECONDS = 0.5
 _LINES = 40
 _BRANCH = re.compile(r"[\w./+@#-]{1,200}")
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
-_SECTION = re.compile(rb'\[\s*(filter|diff)\s+"((?:[^"\\\n]|\\.)*)"', re.IGNORECASE)
-_LONGEST_CONFIG = 1 << 20
 _DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
 
 _NO_PROGRAMS = {
@@ -79,25 +77,25 @@ def harden_environment(environment: Mapping[str, str], folder: str) -> dict[str,
 
 def _drivers(entry: str) -> dict[str, str]:
     """Settings that replace the filters and converters a repository defines with harmless programs."""
+    from bobstay.git_files.git_config import config_entries, included_files, read_config
+
     repository = open_repository(entry)
     settings: dict[str, str] = {}
-    for directory in (repository.common, repository.directory):
-        for name in ("config", "config.worktree"):
-            content = read_regular(os.path.join(directory, name), _LONGEST_CONFIG) or b""
-            for kind, quoted in _SECTION.findall(content):
-                driver = f"{kind.decode().lower()}.{_unescaped(os.fsdecode(quoted))}"
-                if driver.startswith("filter."):
-                    settings |= {f"{driver}.process": "", f"{driver}.clean": "cat", f"{driver}.smudge": "cat"}
-                else:
-                    settings[f"{driver}.textconv"] = "cat"
-                    settings |= {f"{driver}.command": "false"} if b"command" in content.lower() else {}
-            if b"external" in content.lower():
-                settings["diff.external"] = ""
+    for directory in dict.fromkeys((repository.common, repository.directory)):
+        for path in (f"{directory}/config", f"{directory}/config.worktree"):
+            for file in (path, *included_files(path, read_config(path))):
+                for setting in config_entries(read_config(file)):
+                    settings |= _harmless_drivers(setting.section, setting.subsection, setting.key)
     return settings
 
 
-def _unescaped(name: str) -> str:
-    return re.sub(r"\\(.)", r"\1", name)
+def _harmless_drivers(section: str, subsection: str, key: str) -> dict[str, str]:
+    driver = f"{section}.{subsection}"
+    if section == "filter" and subsection:
+        return {f"{driver}.process": "", f"{driver}.clean": "cat", f"{driver}.smudge": "cat"}
+    if section == "diff" and subsection:
+        return {f"{driver}.textconv": "cat"} | ({f"{driver}.command": "false"} if key == "command" else {})
+    return {"diff.external": ""} if (section, key) == ("diff", "external") else {}
 
 
 class GitStatus:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bobstay.permissions.path_resolution import FileSystemView
-from bobstay.permissions.shell import analyze, directory_links, git_index
+from bobstay.permissions.shell import analyze, directory_links, tracked_names
 
 NAMES = ("src/app.py", "src/lib/x.py", "docs/guide.md", "README.md")
 
@@ -107,7 +107,7 @@ def test_what_git_knows_is_read_from_its_index(version: str, root: Path) -> None
     repository(filled(root, "docs/a b.md", "a/very/long/name/of/a/file.txt"), f"index.version={version}")
     (root / "-untracked").write_text("")
     (root / "src/key.py").symlink_to(root.parent / "key")
-    assert list(git_index._names(str(root), whole=False)) == sorted(
+    assert list(tracked_names._names(str(root), whole=False)) == sorted(
         [*NAMES, "docs/a b.md", "a/very/long/name/of/a/file.txt"]
     )
     assert is_read_only("git ls-files '*.py' | xargs cat", root)
@@ -169,7 +169,7 @@ def test_more_entries_than_are_checked_are_not_read_only(root: Path, monkeypatch
     commands = ("find . -name '*.py' | xargs cat", "git ls-files | xargs cat")
     assert all(is_read_only(command, root) for command in commands)
     monkeypatch.setattr(directory_links, "MOST", 3)
-    monkeypatch.setattr(git_index, "MOST", 3)
+    monkeypatch.setattr(tracked_names, "MOST", 3)
     assert not any(is_read_only(command, root) for command in commands)
 
 

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from bobstay.git_files.git_config import config_entries, included_files, read_config
+from bobstay.git_files.git_directory import git_entries, open_repository, worktree_of
+from bobstay.git_files.gitlinks import gitlinks
 from bobstay.permissions.path_resolution import within
-from bobstay.permissions.sandbox.git_config import entries, included_files, read
-from bobstay.permissions.sandbox.gitlinks import gitlinks
 from bobstay.permissions.sandbox.placeholders import is_placeholder
 
 _MOST_PARTS = 30
@@ -32,13 +33,8 @@ class GuardedRepository(Struct, frozen=True):
 
 def find_above(folder: str) -> str:
     """The nearest `.git` in a parent folder, or ""."""
-    while True:
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return ""
-        folder = parent
-        if os.path.lexists(f"{folder}/.git") and not is_placeholder(f"{folder}/.git"):
-            return f"{folder}/.git"
+    entries = git_entries(os.path.dirname(folder)) if folder != "/" else ()
+    return next((entry for entry in entries if not is_placeholder(entry)), "")
 
 
 def inspect(git: str) -> GuardedRepository:
@@ -48,24 +44,19 @@ def inspect(git: str) -> GuardedRepository:
     """
     if os.path.isdir(git):
         return _of_folder(git, os.path.dirname(git))
-    meant = _linked_git_dir(git)
-    if not meant:
+    repository = open_repository(git)
+    if not os.path.isfile(f"{repository.directory}/HEAD"):
         return GuardedRepository()
-    common = _common(meant)
-    back = read(f"{meant}/gitdir").strip()
-    if common != meant:
-        belongs = os.path.dirname(meant) == f"{common}/worktrees"
-        if not belongs or os.path.realpath(os.path.join(meant, back)) != os.path.realpath(git):
-            return GuardedRepository()
-        return _of_folder(common, os.path.dirname(git))
-    here = os.path.realpath(os.path.dirname(git))
-    if _submodule_worktree(meant) != here:
+    if repository.common != repository.directory:
+        return _of_folder(repository.common, repository.top) if repository.is_linked() else GuardedRepository()
+    here = os.path.realpath(repository.top)
+    if _submodule_worktree(repository.directory) != here:
         return GuardedRepository()
-    return _of_folder(meant, here)
+    return _of_folder(repository.directory, here)
 
 
 def _of_folder(git: str, tree: str) -> GuardedRepository:
-    config = read(f"{git}/config")
+    config = read_config(f"{git}/config")
     folders, guarded = [git], list(_internals(git, tree))
     if os.path.isdir(f"{git}/info"):
         folders.append(f"{git}/info")
@@ -76,8 +67,8 @@ def _of_folder(git: str, tree: str) -> GuardedRepository:
     for part in _parts(f"{git}/worktrees"):
         folders += [part] if folders[-1].startswith(f"{git}/worktrees/") else [f"{git}/worktrees", part]
         guarded += [Guarded(f"{part}/{name}") for name in ("commondir", "gitdir")]
-        guarded.append(Guarded(f"{part}/config.worktree", "file" if "worktreeconfig" in config.lower() else ""))
-        trees.append((part, os.path.dirname(read(f"{part}/gitdir").strip())))
+        guarded.append(Guarded(f"{part}/config.worktree", "file" if b"worktreeconfig" in config.lower() else ""))
+        trees.append((part, worktree_of(part)))
     modules = _modules(f"{git}/modules")
     if modules:
         folders.append(f"{git}/modules")
@@ -90,8 +81,9 @@ def _of_folder(git: str, tree: str) -> GuardedRepository:
     return GuardedRepository(tuple(folders), tuple(guarded), tuple(dict.fromkeys(links))[:_MOST_LINKS])
 
 
-def _links(folder: str, tree: str, config: str) -> Iterator[str]:
-    declared = (one.value for one in entries(read(f"{tree}/.gitmodules")) if one.key == "path" and one.value)
+def _links(folder: str, tree: str, config: bytes) -> Iterator[str]:
+    modules = config_entries(read_config(f"{tree}/.gitmodules"))
+    declared = (one.value for one in modules if one.key == "path" and one.value)
     for path in dict.fromkeys((*gitlinks(folder, config), *declared)):
         link = os.path.normpath(f"{tree}/{path}/.git")
         if within(link, tree):
@@ -100,7 +92,7 @@ def _links(folder: str, tree: str, config: str) -> Iterator[str]:
 
 def _submodule_worktree(git: str) -> str:
     """The worktree that a submodule's configuration names; "" if it names none."""
-    named = [one.value for one in entries(read(f"{git}/config")) if (one.section, one.key) == ("core", "worktree")]
+    named = [one.value for one in config_entries(read_config(f"{git}/config")) if one.name == "core.worktree"]
     return os.path.realpath(os.path.join(git, named[-1])) if named and named[-1] else ""
 
 
@@ -108,8 +100,8 @@ def _internals(git: str, tree: str) -> Iterator[Guarded]:
     yield Guarded(f"{git}/hooks", "folder")
     yield Guarded(f"{git}/config", "file")
     yield Guarded(f"{git}/commondir", "dot")
-    config = read(f"{git}/config")
-    if os.path.lexists(f"{git}/config.worktree") or "worktreeconfig" in config.lower():
+    config = read_config(f"{git}/config")
+    if os.path.lexists(f"{git}/config.worktree") or b"worktreeconfig" in config.lower():
         yield Guarded(f"{git}/config.worktree", "file")
     for path in included_files(f"{git}/config", config):
         yield Guarded(path, "file")
@@ -118,9 +110,9 @@ def _internals(git: str, tree: str) -> Iterator[Guarded]:
             yield Guarded(os.path.normpath(os.path.join(tree, path)), "folder")
 
 
-def hooks_paths(config: str) -> list[str]:
+def hooks_paths(config: bytes) -> list[str]:
     """The `core.hooksPath` folders of a configuration."""
-    return [one.value for one in entries(config) if (one.section, one.key) == ("core", "hookspath") and one.value]
+    return [one.value for one in config_entries(config) if one.name == "core.hookspath" and one.value]
 
 
 def _parts(folder: str) -> list[str]:
@@ -140,16 +132,3 @@ def _modules(folder: str, depth: int = 0) -> list[str]:
         elif depth < 3:
             found += _modules(part, depth + 1)
     return found[:_MOST_PARTS]
-
-
-def _linked_git_dir(git: str) -> str:
-    text = read(git)
-    if not text.startswith("gitdir:"):
-        return ""
-    meant = os.path.realpath(os.path.join(os.path.dirname(git), text.removeprefix("gitdir:").strip()))
-    return meant if os.path.isfile(f"{meant}/HEAD") else ""
-
-
-def _common(git: str) -> str:
-    text = read(f"{git}/commondir").strip()
-    return os.path.realpath(os.path.join(git, text)) if text else git

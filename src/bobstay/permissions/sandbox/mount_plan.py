@@ -11,9 +11,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from bobstay.git_files.git_config import read_config
 from bobstay.permissions.path_resolution import PROTECTED_DIRECTORIES, PROTECTED_FILES, within
 from bobstay.permissions.sandbox import guarded_repository
-from bobstay.permissions.sandbox.git_config import read
 from bobstay.permissions.sandbox.hidden_paths import AUTOLOADED_AT_HOME, secret_paths
 from bobstay.permissions.sandbox.placeholders import Kind, Placeholder, is_placeholder
 from bobstay.permissions.sandbox.symlink_trail import trace
@@ -252,7 +252,8 @@ class PlanBuilder:
 def _user_hooks_paths(home: str) -> list[str]:
     """Hook folders that the user's own configuration sets for every repository."""
     files = (f"{home}/.gitconfig", f"{home}/.config/git/config")
-    return [path for file in files for path in guarded_repository.hooks_paths(read(file)) if not path.startswith("~")]
+    named = (path for file in files for path in guarded_repository.hooks_paths(read_config(file)))
+    return [path for path in named if not path.startswith("~")]
 
 
 def empty_file(state: str) -> str:

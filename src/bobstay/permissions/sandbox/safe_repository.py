@@ -7,8 +7,9 @@ import os
 import stat
 from collections.abc import Collection
 
-from bobstay.permissions.sandbox.git_config import LARGEST, entries, read
-from bobstay.permissions.sandbox.gitlinks import gitlinks
+from bobstay.git_files.git_config import LARGEST, config_entries, read_config
+from bobstay.git_files.git_directory import open_repository
+from bobstay.git_files.gitlinks import gitlinks
 
 _HARMLESS = {
     "core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol "
@@ -42,34 +43,35 @@ def is_safe_repository(git: str, known: Collection[str] = (), depth: int = 4) ->
         mode = os.lstat(git).st_mode
     except OSError:
         return True
-    tree = os.path.dirname(git)
+    repository = open_repository(git)
+    if repository.ambiguous:
+        return False
+    directory = repository.directory
     if stat.S_ISREG(mode):
-        text = read(git)
-        if not text.startswith("gitdir:"):
-            return True  # git ignores it
-        git = os.path.realpath(os.path.join(tree, text.removeprefix("gitdir:").strip()))
-        mode = os.stat(git).st_mode if os.path.exists(git) else 0
-        if not mode:
-            return True
+        if directory == os.path.realpath(git) or not os.path.exists(directory):
+            return True  # it names no repository
+        mode = os.stat(directory).st_mode
     if not stat.S_ISDIR(mode) or depth == 0:
         return False
-    common = read(f"{git}/commondir").strip()
-    common_dir = os.path.realpath(os.path.join(git, common))
-    if common_dir != os.path.realpath(git):
-        return common_dir in known and not os.path.lexists(f"{git}/config.worktree")
-    return _names_no_program(git) and _has_safe_submodules(git, tree, known, depth)
+    if repository.common != directory:
+        return repository.common in known and not os.path.lexists(f"{directory}/config.worktree")
+    return _names_no_program(directory) and _has_safe_submodules(directory, repository.top, known, depth)
 
 
 def _names_no_program(git: str) -> bool:
     try:
-        if os.path.getsize(f"{git}/config") >= LARGEST or os.path.islink(f"{git}/config"):
+        status = os.lstat(f"{git}/config")
+        if not stat.S_ISREG(status.st_mode) or status.st_size >= LARGEST:
             return False
     except OSError:
         pass  # there is no configuration
-    text = read(f"{git}/config")
-    if "\\\n" in text or not all(one.key in _KEYS.get(one.section, ()) for one in entries(text)):
+    config = read_config(f"{git}/config")
+    if b"\\\n" in config or b"\0" in config:
+        return False  # programs other than git read these differently
+    entries = list(config_entries(config))
+    if not all(one.key in _KEYS.get(one.section, ()) for one in entries):
         return False
-    if any(one.section == "submodule" and one.key == "update" and one.value[:1] == "!" for one in entries(text)):
+    if any(one.section == "submodule" and one.key == "update" and (one.value or "")[:1] == "!" for one in entries):
         return False
     try:
         hooks = os.listdir(f"{git}/hooks")
@@ -79,7 +81,7 @@ def _names_no_program(git: str) -> bool:
 
 
 def _has_safe_submodules(git: str, tree: str, known: Collection[str], depth: int) -> bool:
-    links = gitlinks(git, read(f"{git}/config"))
+    links = gitlinks(git, read_config(f"{git}/config"))
     if len(links) > _MOST_LINKS:
         return False
     return all(is_safe_repository(f"{tree}/{link}/.git", known, depth - 1) for link in links)

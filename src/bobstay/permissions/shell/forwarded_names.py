@@ -8,10 +8,10 @@ from bobstay.permissions.path_resolution import FileSystemView
 from bobstay.permissions.shell.directory_links import ListedNames, has_link_out_below, is_misleading
 from bobstay.permissions.shell.expansion import ExpandedWord, readings
 from bobstay.permissions.shell.find_expression import expression, starting_points
-from bobstay.permissions.shell.git_index import is_tracked_misleading
 from bobstay.permissions.shell.name_sources import NameSource, output_names
 from bobstay.permissions.shell.readonly import is_inside, is_read_only
 from bobstay.permissions.shell.script_walker import Occurrence
+from bobstay.permissions.shell.tracked_names import is_tracked_misleading
 from bobstay.permissions.shell.wrappers import XARGS_INPUT
 from bobstay.permissions.shell.xargs import ODD, Invocation, parse_xargs, strip_wrappers, substitute_names
 

@@ -16,9 +16,9 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
-from bobstay.config.git_directory import GitDirectory
 from bobstay.config.trust import filter_search_path
 from bobstay.context.git_status import harden_environment
+from bobstay.git_files.git_directory import GitDirectory
 from bobstay.server.errors import ApiError
 from bobstay.system.child_process import Child, find_program
 from bobstay.system.safe_read import read_regular

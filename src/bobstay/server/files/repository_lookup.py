@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from bobstay.config.git_directory import GitDirectory, find_repository, open_repository
+from bobstay.git_files.git_directory import GitDirectory, find_repository, git_entries, open_repository
 from bobstay.server.errors import ApiError
 from bobstay.server.files.git_process import Repo
 from bobstay.system.safe_read import read_regular
@@ -69,29 +69,15 @@ def _belongs(repository: GitDirectory) -> bool:
     """Whether the git directory belongs to the worktree, which must not expose another repository's files."""
     top = os.path.realpath(repository.top)
     if _inside(repository.directory, top):
-        return _inside(repository.common, top) or _is_linked(repository)
-    return _is_linked(repository) or _is_module(repository, top)
-
-
-def _is_linked(repository: GitDirectory) -> bool:
-    """Whether it is a linked worktree: its git directory is in the repository and points back to this `.git`."""
-    named = read_regular(os.path.join(repository.directory, "gitdir"), _LONGEST)
-    if named is None:
-        return False
-    back = os.path.realpath(os.path.join(repository.directory, os.fsdecode(named).strip()))
-    known = os.path.dirname(repository.directory) == os.path.join(repository.common, "worktrees")
-    return known and back == os.path.realpath(repository.entry)
+        return _inside(repository.common, top) or repository.is_linked()
+    return repository.is_linked() or _is_module(repository, top)
 
 
 def _is_module(repository: GitDirectory, top: str) -> bool:
     """Whether it is a submodule: its git directory is inside that of an outer repository."""
-    around = find_repository(os.path.dirname(top))
-    while around is not None:
-        outer = open_repository(around)
-        if _inside(repository.directory, os.path.join(outer.common, "modules")):
+    for around in git_entries(os.path.dirname(top)):
+        if _inside(repository.directory, os.path.join(open_repository(around).common, "modules")):
             return repository.common == repository.directory
-        parent = os.path.dirname(os.path.dirname(around))
-        around = find_repository(parent) if parent != os.path.dirname(around) else None
     return False
 
 

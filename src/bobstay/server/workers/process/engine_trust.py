@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from bobstay.config.git_directory import find_repository
 from bobstay.config.paths import Paths
 from bobstay.config.settings_files import BrokenSettings, load
 from bobstay.config.trust import check_trust
+from bobstay.git_files.git_directory import find_repository
 from bobstay.server.workers.worker import WorkerError
 
 USER_ONLY = ("--setting-sources", "user")

@@ -7,6 +7,10 @@ import os
 import struct
 from functools import lru_cache
 
+from bobstay.git_files.git_config import config_entries
+from bobstay.git_files.git_index import index_entries
+from bobstay.system.safe_read import read_regular
+
 _MODE = b"\0\0\xe0\0"
 """The mode of a gitlink entry, as stored in the index."""
 _LARGEST = 1 << 26
@@ -17,9 +21,10 @@ _LONG_NAME = 0xFFF
 _EXTENDED = 0x4000
 
 
-def gitlinks(folder: str, config: str = "") -> tuple[str, ...]:
+def gitlinks(folder: str, config: bytes = b"") -> tuple[str, ...]:
     """The gitlink paths in the index of a git directory, including its shared parts if it is split."""
-    size = 32 if "sha256" in config.lower() else 20
+    formats = [entry.value for entry in config_entries(config) if entry.name == "extensions.objectformat"]
+    size = 32 if formats[-1:] == ["sha256"] else 20
     names = ["index"]
     try:
         names += sorted(name for name in os.listdir(folder) if name.startswith("sharedindex."))
@@ -38,17 +43,14 @@ def gitlinks(folder: str, config: str = "") -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _links(path: str, size: int, *_identity: int) -> tuple[str, ...]:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return ()
-    with open(descriptor, "rb") as file:
-        data = file.read(_LARGEST)
+    data = read_regular(path, _LARGEST, follow=False) or b""
     if data[:4] != b"DIRC" or len(data) < 12 or _MODE not in data:
         return ()
-    version, count = struct.unpack(">II", data[4:12])
     try:
-        return tuple(_read_version_4(data, count, size)) if version == 4 else tuple(_find_entries(data, size))
+        if data[4:8] != b"\0\0\0\4":
+            return tuple(_find_entries(data, size))
+        # Version 4 stores each name relative to the one before.
+        return tuple(os.fsdecode(name) for mode, name in index_entries(data, size, complete=False) if mode == _MODE)
     except (struct.error, IndexError, ValueError):
         return ()  # git does not read it either
 
@@ -67,31 +69,3 @@ def _find_entries(data: bytes, size: int) -> list[str]:
             found.append(os.fsdecode(name))
         offset = data.find(_MODE, offset + 1)
     return found
-
-
-def _read_version_4(data: bytes, count: int, size: int) -> list[str]:
-    """Parse every entry: version 4 stores each name relative to the one before."""
-    found = []
-    offset, name = 12, b""
-    for _ in range(count):
-        mode = data[offset + _MODE_AT : offset + _MODE_AT + 4]
-        offset += _STATUS + size + 2
-        (flags,) = struct.unpack(">H", data[offset - 2 : offset])
-        offset += 2 if flags & _EXTENDED else 0
-        dropped, offset = _number(data, offset)
-        end = data.index(b"\0", offset)
-        name = name[: len(name) - dropped] + data[offset:end]
-        offset = end + 1
-        if mode == _MODE:
-            found.append(os.fsdecode(name))
-    return found
-
-
-def _number(data: bytes, offset: int) -> tuple[int, int]:
-    byte = data[offset]
-    value = byte & 0x7F
-    while byte & 0x80:
-        offset += 1
-        byte = data[offset]
-        value = ((value + 1) << 7) | (byte & 0x7F)
-    return value, offset + 1
