@@ -4,9 +4,10 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 
+from bobstay.system.safe_read import open_regular, read_up_to
+
 MAX_FILES = 4_000
 MAX_BYTES = 64 << 20
-_CHUNK_SIZE = 1 << 20
 
 
 class DigestLimitError(Exception):
@@ -61,22 +62,15 @@ class Digests:
 
     def _read(self, path: str, name: str) -> bytes | None:
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = open_regular(path)
         except OSError:
             return None
         try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                return None
-            self._bytes += status.st_size
+            size = os.fstat(descriptor).st_size
+            self._bytes += size
             if self._bytes > MAX_BYTES:
                 raise DigestLimitError(f"more than {MAX_BYTES >> 20} MiB would have to be checked (at {name})")
-            chunks: list[bytes] = []
-            left = status.st_size
-            while left > 0 and (chunk := os.read(descriptor, min(left, _CHUNK_SIZE))):
-                chunks.append(chunk)
-                left -= len(chunk)
-            return b"".join(chunks)
+            return read_up_to(descriptor, size)
         except OSError:
             return None
         finally:

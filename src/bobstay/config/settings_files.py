@@ -1,7 +1,7 @@
 """Finds, reads and merges the settings files in order of precedence; a broken file is an error."""
 
+import errno
 import os
-import stat
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
@@ -12,6 +12,7 @@ from bobstay.config.merge import merge
 from bobstay.config.paths import FOLDERS, Paths, local_settings, project_settings
 from bobstay.config.settings import KNOWN_KEYS, Permissions, Settings
 from bobstay.config.trust import UNKNOWN, check_trust
+from bobstay.system.safe_read import NotRegularFile, open_regular, read_up_to
 
 Source: TypeAlias = Literal["managed", "cli", "local", "project", "user"]
 
@@ -200,21 +201,18 @@ def _check_providers(settings: Settings, data: bytes, file: str) -> None:
 
 def _read_bytes(file: str) -> bytes | None:
     try:
-        # Non-blocking: a named pipe instead of a file must not hang the start.
-        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_regular(file)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except NotRegularFile as error:
+        kind = "a directory" if error.errno == errno.EISDIR else "not a regular file"
+        raise BrokenSettings(file, f"expected a settings file, but this is {kind}") from None
     except OSError as error:
         raise BrokenSettings(file, f"the settings file cannot be read: {error.strerror}") from error
     try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-            raise BrokenSettings(file, f"expected a settings file, but this is {kind}")
-        if status.st_size > MAX_SIZE:
+        if os.fstat(descriptor).st_size > MAX_SIZE:
             raise BrokenSettings(file, "the settings file is larger than 1 MiB")
-        # A regular file this small is read in one piece, unless it shrinks: then the JSON is incomplete and fails.
-        return os.read(descriptor, MAX_SIZE)
+        return read_up_to(descriptor, MAX_SIZE)
     except OSError as error:
         raise BrokenSettings(file, f"the settings file cannot be read: {error.strerror}") from error
     finally:

@@ -5,6 +5,8 @@ import os
 import secrets
 import stat
 
+from bobstay.system.safe_read import NotRegularFile, open_regular
+
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -48,14 +50,20 @@ def private_file(path: str) -> None:
     except FileExistsError:
         if os.path.islink(path):
             raise NotPrivate(f"{path} is a link. Put the file itself there.") from None
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            fd = open_regular(path, follow=False)
+        except NotRegularFile:
+            raise NotPrivate(_not_yours(path)) from None
     try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-            raise NotPrivate(f"{path} is not a file of yours. Remove it, or choose another BOBSTAY_HOME.")
+        if os.fstat(fd).st_uid != os.geteuid():
+            raise NotPrivate(_not_yours(path))
         os.fchmod(fd, 0o600)
     finally:
         os.close(fd)
+
+
+def _not_yours(path: str) -> str:
+    return f"{path} is not a file of yours. Remove it, or choose another BOBSTAY_HOME."
 
 
 def new_private_file(folder: str, ending: str = "") -> tuple[int, str]:

@@ -1,9 +1,7 @@
 """Reads a session's log from any `seq` on, with a sparse index of the offsets of its entries."""
 
-import errno
 import gzip
 import os
-import stat
 import threading
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -14,6 +12,7 @@ from msgspec import Struct
 
 from bobstay.model.event import Envelope, InteractionOpened
 from bobstay.sessions.log_codec import BadLine, decode
+from bobstay.system.safe_read import open_regular
 
 STRIDE = 128
 """Entries between two indexed offsets."""
@@ -118,11 +117,7 @@ def open_regular_file(path: str, buffer: int = -1) -> BinaryIO:
     Raises:
         OSError
     """
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise OSError(errno.EINVAL, "it is not a file", path)
-    return os.fdopen(fd, "rb", buffer)
+    return os.fdopen(open_regular(path), "rb", buffer)
 
 
 def _seq(line: bytes) -> int | None:

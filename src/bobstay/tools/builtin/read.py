@@ -8,9 +8,10 @@ from msgspec import Meta
 
 from bobstay.model.message import Image, ReplyPart, Text
 from bobstay.permissions.access import Access
+from bobstay.system.safe_read import read_up_to
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
 from bobstay.tools.files.file_content import decode, detect_kind, digest, is_binary
-from bobstay.tools.files.file_reading import SMALL_FILE, fingerprint, open_checked_file, read_up_to, read_whole
+from bobstay.tools.files.file_reading import SMALL_FILE, fingerprint, open_checked_file, read_whole
 from bobstay.tools.files.file_view import View, make_view, stream_view
 from bobstay.tools.files.numbered_lines import MAX_LINES
 from bobstay.tools.files.offload import offload

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 
+from bobstay.system.safe_read import NotRegularFile, open_regular, read_up_to
 from bobstay.tools.base import ToolError
 from bobstay.tools.files.file_content import digest
 from bobstay.tools.files.tool_path import ToolPath, stat_regular_file, to_tool_error
@@ -14,7 +15,6 @@ SMALL_FILE = 1 << 20
 MAX_HASHED_SIZE = 50 << 20
 """Larger files are identified by size, modification time and both ends instead of a full hash."""
 _END = 1 << 16
-_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 @contextmanager
@@ -34,28 +34,17 @@ def open_regular_file(target: ToolPath) -> Generator[tuple[int, os.stat_result],
 def open_checked_file(target: ToolPath) -> Generator[tuple[int, os.stat_result], None, None]:
     """As `open_regular_file`, for a path that was just checked with `stat_regular_file`."""
     try:
-        descriptor = os.open(target.real, _FLAGS)
+        descriptor = open_regular(target.real, follow=False)
+    except NotRegularFile:
+        raise ToolError(f"{target.path} is no longer a regular file; it was not read.") from None
     except OSError as error:
         raise to_tool_error(error, "read", target.path) from None
     try:
-        status = os.fstat(descriptor)
-        if status.st_mode & 0o170000 != 0o100000:
-            raise ToolError(f"{target.path} is no longer a regular file; it was not read.")
-        yield descriptor, status
+        yield descriptor, os.fstat(descriptor)
     except OSError as error:
         raise to_tool_error(error, "read", target.path) from None
     finally:
         os.close(descriptor)
-
-
-def read_up_to(descriptor: int, most: int) -> bytes:
-    """Read at most `most` bytes from `descriptor`."""
-    pieces: list[bytes] = []
-    left = most
-    while left > 0 and (piece := os.read(descriptor, min(left, SMALL_FILE))):
-        pieces.append(piece)
-        left -= len(piece)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def read_whole(target: ToolPath, most: int = MAX_HASHED_SIZE) -> bytes:
