@@ -37,10 +37,10 @@ def _record_new(path: str, kind: str, names: tuple[str, ...]) -> list[str]:
 
 
 def _write(path: str, data: bytes) -> None:
+    from bobstay.system.atomic_file import replace_content
+
     try:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        with open(f"{path}.{os.getpid()}", "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            file.write(data)
-        os.replace(file.name, path)
+        replace_content(path, data, durable=False)
     except OSError:
         return  # the notice is shown again next time

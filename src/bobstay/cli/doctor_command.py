@@ -173,7 +173,7 @@ def _check_sessions(environment: Environment) -> Iterator[Finding]:
 
 def _check_locks(folder: str, logs: list[str]) -> Finding:
     """Whether sessions can be locked, and which are in use."""
-    import fcntl
+    from bobstay.system.file_lock import is_locked
 
     busy, stale = [], []
     for name in logs[-MAX_LOGS:]:
@@ -183,11 +183,10 @@ def _check_locks(folder: str, logs: list[str]) -> Finding:
         except OSError:
             continue
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            if os.path.exists(note):
+            if is_locked(descriptor):
+                busy.append(name)
+            elif os.path.exists(note):
                 stale.append(name)
-        except BlockingIOError:
-            busy.append(name)
         except OSError as error:
             what = f"{folder} is on a file system without locks ({error.strerror})"
             return Finding("locks", "fail", what, "Set BOBSTAY_HOME to a directory on a local disk.")

@@ -96,20 +96,11 @@ class KeyStore:
         return True
 
     def _replace(self, entries: dict[str, StoredKey]) -> None:
-        temporary = f"{self.path}.{os.getpid()}.tmp"
+        from bobstay.system.atomic_file import replace_content
+
         try:
             os.makedirs(self.home, mode=0o700, exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            descriptor = os.open(temporary, flags, 0o600)
-            try:
-                with open(descriptor, "wb") as file:
-                    file.write(msgspec.json.format(msgspec.json.encode(_KeyFile(entries)), indent=1))
-                    file.flush()
-                    os.fsync(descriptor)
-                os.replace(temporary, self.path)
-            except OSError:
-                os.unlink(temporary)
-                raise
+            replace_content(self.path, msgspec.json.format(msgspec.json.encode(_KeyFile(entries)), indent=1))
         except OSError as error:
             raise KeyStoreError(f"{self.path} cannot be written: {error.strerror}.") from error
 

@@ -1,15 +1,14 @@
 """Trust store: the user's list of trusted folders, in one file that is replaced atomically under a lock."""
 
-import fcntl
 import os
 import stat
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import msgspec
 from msgspec import Struct
 
+from bobstay.system.file_lock import hold_lock
 from bobstay.system.safe_read import read_regular
 
 MAX_SIZE = 16 << 20
@@ -98,47 +97,22 @@ class TrustStore:
         self._change(changed)
 
     def _change(self, change: Callable[[dict[str, TrustedFolder]], bool]) -> bool:
+        from bobstay.system.atomic_file import replace_content
+
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             os.makedirs(self.home, mode=0o700, exist_ok=True)
-            with self._locked():
+            with hold_lock(os.open(f"{self.path}.lock", flags, 0o600), LOCK_TIMEOUT):
                 folders = dict(self.read().folders)
                 done = change(folders)
                 if done:
-                    self._replace(msgspec.json.format(msgspec.json.encode(TrustFile(folders)), indent=1))
+                    data = msgspec.json.format(msgspec.json.encode(TrustFile(folders)), indent=1)
+                    replace_content(self.path, data)
                 return done
+        except BlockingIOError:
+            raise TrustStoreError(f"{self.path} is being written by another program; try again.") from None
         except OSError as error:
             raise TrustStoreError(f"{self.path} cannot be written: {error.strerror}.") from error
-
-    @contextmanager
-    def _locked(self) -> Generator[None, None, None]:
-        descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            deadline = time.monotonic() + LOCK_TIMEOUT
-            while True:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() > deadline:
-                        raise TrustStoreError(f"{self.path} is being written by another program; try again.") from None
-                    time.sleep(0.005)
-            yield
-        finally:
-            os.close(descriptor)
-
-    def _replace(self, data: bytes) -> None:
-        temporary = f"{self.path}.{os.getpid()}.tmp"
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(descriptor)
-                os.fchmod(descriptor, 0o600)
-            os.replace(temporary, self.path)
-        except OSError:
-            os.unlink(temporary)
-            raise
 
 
 def find_listed_name(folder: str, folders: dict[str, TrustedFolder]) -> str:

@@ -1,10 +1,7 @@
 """Writes permission updates to settings files: whole files, under a lock, so that no concurrent update is lost."""
 
-import fcntl
 import os
-import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import msgspec
@@ -13,6 +10,7 @@ from bobstay.permissions.access import Effect
 from bobstay.permissions.mode import mode_problem
 from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule
 from bobstay.permissions.rulebook import DESTINATIONS, RULE_UPDATES, rule_text
+from bobstay.system.file_lock import hold_lock
 
 Update: TypeAlias = dict[str, Any]
 
@@ -106,37 +104,22 @@ def _change(path: str, updates: list[Update]) -> bool:
 
 def _rewrite(path: str, apply: Callable[[dict[str, Any]], None]) -> bool:
     path = os.path.realpath(path)
+    directory = os.path.dirname(path)
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with _locked(os.path.dirname(path)):
+        os.makedirs(directory, exist_ok=True)
+        # A lock on the directory needs no lock file.
+        with hold_lock(os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), LOCK_TIMEOUT):
             settings = _read(path)
             before = msgspec.json.encode(settings)
             apply(settings)
             if msgspec.json.encode(settings) == before:
                 return False
             _replace(path, msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n")
+    except BlockingIOError:
+        raise UpdateFailed(f"{directory} is locked by another program; try again") from None
     except OSError as error:
         raise UpdateFailed(f"{path} could not be changed: {error.strerror or error}") from error
     return True
-
-
-@contextmanager
-def _locked(directory: str) -> Generator[None, None, None]:
-    """Lock a directory: this needs no lock file, and the kernel releases it when the process ends."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        deadline = time.monotonic() + LOCK_TIMEOUT
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise UpdateFailed(f"{directory} is locked by another program; try again") from None
-                time.sleep(0.005)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _read(path: str) -> dict[str, Any]:
@@ -184,20 +167,10 @@ def _apply(settings: dict[str, Any], update: Update, path: str) -> None:
 
 
 def _replace(path: str, data: bytes) -> None:
-    """Replace a file atomically: a reader sees the old or the new content, never a part."""
-    temporary = f"{path}.{os.getpid()}.tmp"
+    from bobstay.system.atomic_file import replace_content
+
     try:
         mode = os.stat(path).st_mode & 0o7777
     except FileNotFoundError:
         mode = 0o600
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
-            os.fchmod(descriptor, mode)
-        os.replace(temporary, path)
-    except OSError:
-        os.unlink(temporary)
-        raise
+    replace_content(path, data, mode=mode)

@@ -8,6 +8,7 @@ from bobstay.config.paths import Paths
 from bobstay.server.errors import ApiError
 from bobstay.server.files.session_directory import AllowedRoots, build_allowed_roots, resolve_allowed
 from bobstay.server.server_options import ServerOptions
+from bobstay.system.atomic_file import replace_content
 
 NAME = "roots.json"
 
@@ -59,9 +60,4 @@ def read_roots(state: str) -> tuple[str, ...]:
 
 def write_roots(state: str, roots: tuple[str, ...]) -> None:
     """Raises `OSError`; the file is then unchanged."""
-    temporary = os.path.join(state, f"{NAME}.{os.getpid()}.tmp")
-    with open(temporary, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
-        file.write(msgspec.json.encode(roots))
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, os.path.join(state, NAME))
+    replace_content(os.path.join(state, NAME), msgspec.json.encode(roots))

@@ -1,13 +1,12 @@
 """Lock of the state directory: only one server uses it, and a second one reports the address of the first."""
 
 import errno
-import fcntl
 import os
 
 import msgspec
 from msgspec import Struct
 
-from bobstay.system.file_lock import lock
+from bobstay.system.file_lock import is_locked, lock
 
 
 class LockHolder(Struct, frozen=True):
@@ -69,12 +68,11 @@ def holder_of(state: str) -> LockHolder | None:
     except OSError:
         return None
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return _holder(fd) or LockHolder(0) if is_locked(fd) else None
     except OSError:
         return _holder(fd) or LockHolder(0)
     finally:
         os.close(fd)
-    return None
 
 
 def _holder(fd: int) -> LockHolder | None:

@@ -132,21 +132,18 @@ class LogStore:
 
     def _write_atomically(self, path: str, lines: Iterator[bytes]) -> None:
         """Write a file under a temporary name first, so that half a session is never seen."""
-        draft = f"{path}.{new_id()}.draft"
+        from bobstay.system.atomic_file import AtomicFile
+
         try:
-            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-                file.writelines(lines)
-                file.flush()
-                os.fsync(file.fileno())
-            _publish_draft(draft, path)
+            with AtomicFile(path) as draft:
+                draft.file.writelines(lines)
+                draft.finish()
+                draft.publish()
         except FileExistsError:
             name = os.path.basename(path).removesuffix(SUFFIX)
             raise SessionExists(f"Session ID {name} is already in use.", errno.EEXIST) from None
         except OSError as error:
             raise LogError(f"cannot copy the session to {path}: {error.strerror}", error.errno) from None
-        finally:
-            if os.path.lexists(draft):
-                os.unlink(draft)
 
     def _read_tree(self, path: str, session_id: str) -> LogTree:
         tree = LogTree()
@@ -187,18 +184,6 @@ class LogStore:
         except OSError as error:
             reason = f"cannot create the sessions folder {self.directory}: {error.strerror}"
             raise LogError(reason, error.errno) from None
-
-
-def _publish_draft(draft: str, path: str) -> None:
-    """Give a finished draft its final name, unless the name is taken."""
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links: checking and renaming are two steps there
-        if os.path.lexists(path):
-            raise FileExistsError(path) from None
-        os.rename(draft, path)
 
 
 def _newest_first(summary: SessionSummary) -> float:

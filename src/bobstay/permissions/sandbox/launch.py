@@ -1,7 +1,6 @@
 """Launches commands in the sandbox, for foreground and background shells and for tests."""
 
 import asyncio
-import fcntl
 import os
 import socket
 import sys
@@ -17,6 +16,7 @@ from bobstay.permissions.sandbox.planner import Planner
 from bobstay.permissions.sandbox.proxy import PORT, Proxy
 from bobstay.permissions.sandbox.quarantine import QuarantinedPath, QuarantineScan
 from bobstay.permissions.sandbox.sandbox_variables import sandbox_environment
+from bobstay.system.file_lock import lock, lock_shared
 
 _LINGER = 0.05
 _HERE = os.path.dirname(__file__)
@@ -288,15 +288,15 @@ def _make_private_folder(parent: str) -> tuple[str, int]:
     os.makedirs(parent, mode=0o700, exist_ok=True)
     for name in os.listdir(parent):
         with suppress(OSError):
-            lock = os.open(f"{parent}/{name}", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            folder = os.open(f"{parent}/{name}", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(folder, 0)
                 shutil.rmtree(f"{parent}/{name}", ignore_errors=True)
             finally:
-                os.close(lock)
+                os.close(folder)
     path = f"{parent}/{os.getpid()}-{os.urandom(6).hex()}"
     os.mkdir(path, 0o700)
-    lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    fcntl.flock(lock, fcntl.LOCK_SH)
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    lock_shared(folder)
     os.chmod(path, 0o1777)  # noqa: S103 - like /tmp; its parent is private
-    return path, lock
+    return path, folder

@@ -7,7 +7,6 @@ under a mount removes the mount in every sandbox that still needs it.
 """
 
 import errno
-import fcntl
 import hashlib
 import os
 import stat
@@ -16,6 +15,8 @@ from contextlib import suppress
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+
+from bobstay.system.file_lock import hold_lock, lock, lock_shared
 
 Kind: TypeAlias = Literal["socket", "folder", "file", "dot"]
 """`file` and `dot` are for git directories, where git fails on a socket or an empty `commondir`."""
@@ -38,11 +39,11 @@ class PlaceholderLease:
         Raises:
             OSError: The list of placeholders cannot be written, so none may be created.
         """
-        self._locks: list[int] = []
+        self._notes: list[int] = []
         os.makedirs(state, mode=0o700, exist_ok=True)
         try:
             for root in sorted(set(roots)):
-                self._locks.append(_open_shared(note_path(state, root)))
+                self._notes.append(_open_shared(note_path(state, root)))
         except BaseException:
             self.release()
             raise
@@ -56,7 +57,7 @@ class PlaceholderLease:
         refused: set[str] = set()
         if not missing:
             return refused
-        os.write(self._locks[number], b"".join(os.fsencode(one.path) + b"\0" for one in missing))
+        os.write(self._notes[number], b"".join(os.fsencode(one.path) + b"\0" for one in missing))
         for one in missing:
             try:
                 _make(one)
@@ -69,12 +70,12 @@ class PlaceholderLease:
         return refused
 
     def release(self) -> None:
-        for lock in self._locks:
+        for note in self._notes:
             with suppress(OSError):  # others still run: the last of them cleans up
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _clean(lock)
-            os.close(lock)
-        self._locks = []
+                lock(note, 0)
+                _clean(note)
+            os.close(note)
+        self._notes = []
 
 
 def note_path(state: str, root: str) -> str:
@@ -90,12 +91,9 @@ def sweep(state: str) -> None:
         return
     for name in names:
         with suppress(OSError):
-            lock = os.open(f"{state}/{name}", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _clean(lock)
-            finally:
-                os.close(lock)
+            note = os.open(f"{state}/{name}", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            with hold_lock(note, 0):
+                _clean(note)
 
 
 def is_placeholder(path: str) -> bool:
@@ -113,21 +111,21 @@ def is_placeholder(path: str) -> bool:
 
 
 def _open_shared(path: str) -> int:
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    note = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         with suppress(BlockingIOError):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _clean(lock)  # no other sandbox runs here, so listed placeholders were left by a crash
-        fcntl.flock(lock, fcntl.LOCK_SH)
+            lock(note, 0)
+            _clean(note)  # no other sandbox runs here, so listed placeholders were left by a crash
+        lock_shared(note)
     except BaseException:
-        os.close(lock)
+        os.close(note)
         raise
-    return lock
+    return note
 
 
-def _clean(lock: int) -> None:
+def _clean(note: int) -> None:
     """Remove the listed placeholders; the caller holds the exclusive lock."""
-    noted = os.pread(lock, 1 << 22, 0)
+    noted = os.pread(note, 1 << 22, 0)
     if not noted:
         return
     for path in map(os.fsdecode, reversed(noted.split(b"\0"))):  # the content of a folder before the folder
@@ -137,7 +135,7 @@ def _clean(lock: int) -> None:
                     os.rmdir(path)
                 else:
                     os.unlink(path)
-    os.ftruncate(lock, 0)
+    os.ftruncate(note, 0)
 
 
 def _make(one: Placeholder) -> None:

@@ -13,6 +13,7 @@ from bobstay.permissions.sandbox.mount_plan import Survey
 from bobstay.permissions.sandbox.placeholders import is_placeholder
 from bobstay.permissions.sandbox.planner import Planner
 from bobstay.permissions.sandbox.safe_repository import is_safe_repository
+from bobstay.system.atomic_file import move
 
 SUFFIX = ".from-sandbox"
 _MOST_NAMES = 100
@@ -70,7 +71,7 @@ def _quarantine(path: str) -> QuarantinedPath:
         if os.path.lexists(wanted):
             continue
         try:
-            os.rename(path, wanted)
+            move(path, wanted)
         except OSError as error:
             if error.errno in (errno.EEXIST, errno.ENOTEMPTY):
                 continue

@@ -1,6 +1,5 @@
 """Exclusive access to a database: one process writes it, and one home of sessions fills it."""
 
-import fcntl
 import os
 import time
 
@@ -12,6 +11,7 @@ from bobstay.server.db.apply_changes import upsert
 from bobstay.server.db.database_engines import Engines
 from bobstay.server.db.database_errors import DatabaseProblem, translate_errors
 from bobstay.server.db.own_tables import settings
+from bobstay.system.file_lock import lock
 
 LOCK = "index.lock"
 HOME_FILE = "home-id"
@@ -138,7 +138,7 @@ def acquire_lock_file(path: str) -> int:
     except OSError as error:
         raise DatabaseProblem("no_access", f"{path}: {error.strerror}") from None
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(fd)
     except OSError:
         holder = os.read(fd, 20).decode("ascii", "replace").strip()
         os.close(fd)

@@ -5,11 +5,10 @@ import os
 import shutil
 import zlib
 from hashlib import sha256
-from typing import BinaryIO
 
-from bobstay.model.ids import new_id
 from bobstay.sessions.jsonl_log import SUFFIX, JsonlLog
 from bobstay.sessions.log import LogError, SessionExists, SessionMissing
+from bobstay.system.atomic_file import AtomicFile
 
 ARCHIVE_SUFFIX = SUFFIX + ".gz"
 PIECE = 1024 * 1024
@@ -43,16 +42,14 @@ class Archive:
         """
         session_id = os.path.basename(log_path).removesuffix(SUFFIX)
         held, _ = JsonlLog.reopen(log_path)
-        draft = f"{self.path(session_id)}.{new_id()}.draft"
         try:
             os.makedirs(self.directory, 0o700, exist_ok=True)
-            with open(log_path, "rb") as source, _new(draft) as raw:
-                with gzip.GzipFile("", "wb", 6, raw, 0) as target:
+            with open(log_path, "rb") as source, AtomicFile(self.path(session_id)) as draft:
+                with gzip.GzipFile("", "wb", 6, draft.file, 0) as target:
                     shutil.copyfileobj(source, target, PIECE)
-                raw.flush()
-                os.fsync(raw.fileno())
-            _compare(log_path, draft)
-            os.replace(draft, self.path(session_id))
+                draft.finish()
+                _compare(log_path, draft.path)
+                draft.replace()
             os.unlink(log_path)
         except LogError:
             raise
@@ -60,8 +57,6 @@ class Archive:
             raise LogError(f"session {session_id} cannot be archived: {error}") from None
         finally:
             held.close()
-            if os.path.lexists(draft):
-                os.unlink(draft)
         return self.path(session_id)
 
     def restore(self, session_id: str, log_path: str) -> None:
@@ -72,13 +67,11 @@ class Archive:
             SessionExists: there is a log with this name.
             LogError: it cannot be read, or the disk is full. The archive is then unchanged.
         """
-        draft = f"{log_path}.{new_id()}.draft"
         try:
-            with gzip.open(self.path(session_id), "rb") as source, _new(draft) as target:
-                shutil.copyfileobj(source, target, PIECE)
-                target.flush()
-                os.fsync(target.fileno())
-            os.link(draft, log_path)
+            with gzip.open(self.path(session_id), "rb") as source, AtomicFile(log_path) as draft:
+                shutil.copyfileobj(source, draft.file, PIECE)
+                draft.finish()
+                draft.publish()
             os.unlink(self.path(session_id))
         except FileNotFoundError:
             raise SessionMissing(f"Session {session_id} is not in the archive.") from None
@@ -86,13 +79,6 @@ class Archive:
             raise SessionExists(f"Session ID {session_id} is already in use.") from None
         except (OSError, EOFError, zlib.error) as error:
             raise LogError(f"session {session_id} cannot be restored: {error}") from None
-        finally:
-            if os.path.lexists(draft):
-                os.unlink(draft)
-
-
-def _new(path: str) -> BinaryIO:
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600), "wb")
 
 
 def _compare(log_path: str, copy: str) -> None:

@@ -12,6 +12,7 @@ from bobstay.server.db.database_claim import HOME_SETTING, LOCK, acquire_lock_fi
 from bobstay.server.db.database_errors import DatabaseProblem, translate_errors
 from bobstay.server.db.own_tables import OWN
 from bobstay.server.db.projected_tables import tasks
+from bobstay.system.atomic_file import move
 
 
 class SalvageReport(Struct, frozen=True):
@@ -47,7 +48,7 @@ def _rename(path: str) -> str:
     try:
         for suffix in ("", "-wal", "-shm"):
             if os.path.lexists(path + suffix):
-                os.rename(path + suffix, target + suffix)
+                move(path + suffix, target + suffix)
     except OSError as error:
         raise DatabaseProblem("no_access", f"{path} cannot be renamed: {error.strerror}") from None
     return target

@@ -5,13 +5,13 @@ import stat
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 
-from bobstay.model.ids import new_id
 from bobstay.server.errors import ApiError
 from bobstay.server.files.confined_open import open_confined
 from bobstay.server.files.path_names import encode_path, split_path
 from bobstay.server.files.session_directory import SessionDirectory
 from bobstay.server.files.text_content import read_up_to
 from bobstay.server.files.working_changes import file_version
+from bobstay.system.atomic_file import AtomicFile
 
 MOST = 16 * 1024 * 1024
 """Bytes of a file that is changed here; larger files must be changed in a terminal."""
@@ -56,23 +56,15 @@ def write_file(directory: SessionDirectory, path: str, data: bytes, mode: int | 
     """
     parts = split_path(path)
     with _folder(directory, parts) as folder, _translate_errors(path):
-        name, beside = parts[-1], f".{new_id()}.bobstay".encode()
+        name = os.fsdecode(parts[-1])
         if mode is None:
             mode = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        handle = os.open(beside, flags, 0o600, dir_fd=folder)
-        try:
-            with open(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fchmod(file.fileno(), mode)
-                os.fsync(file.fileno())
+        with AtomicFile(name, dir_fd=folder) as draft:
+            draft.file.write(data)
+            os.fchmod(draft.file.fileno(), mode)
+            draft.finish()
             check_version(directory, path, over)  # as late as possible: writing may have taken long
-            os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(beside, dir_fd=folder)
-            raise
+            draft.replace()
 
 
 def remove_file(directory: SessionDirectory, path: str, *, version: str) -> None:

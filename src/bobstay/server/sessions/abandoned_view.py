@@ -1,6 +1,5 @@
 """Corrects the view of a session that no process runs any more: it cannot be running."""
 
-import fcntl
 import os
 
 from msgspec.structs import replace
@@ -8,6 +7,8 @@ from msgspec.structs import replace
 from bobstay.server.sessions.session_status import BUSY
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.log_store import LogStore
+from bobstay.system.file_lock import is_locked
+from bobstay.system.safe_read import open_regular
 
 
 def observed_view(store: LogStore, view: SessionView) -> SessionView:
@@ -33,13 +34,12 @@ def is_run_by_console(view: SessionView) -> bool:
 def has_writer(path: str) -> bool:
     """Whether a process has the log open for writing. If that cannot be determined, it counts as written."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = open_regular(path)
     except OSError:
         return False
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return is_locked(fd)
     except OSError:
         return True
     finally:
         os.close(fd)
-    return False

@@ -8,6 +8,7 @@ import os
 import stat
 from contextlib import suppress
 
+from bobstay.system.atomic_file import AtomicFile
 from bobstay.tools.base import ToolError
 from bobstay.tools.files.file_content import digest
 from bobstay.tools.files.file_reading import fingerprint
@@ -39,7 +40,7 @@ def replace_file(tool_path: ToolPath, data: bytes, expected: str | None) -> str:
         raise ConcurrentChangeError
     require_writable(tool_path, status)
     try:
-        temporary = _write_beside(tool_path.real, data, status)
+        draft = _write_beside(tool_path.real, data, status)
     except OSError as error:
         if status is None or error.errno not in _NO_NEW_NAME:
             raise to_tool_error(error, "write", tool_path.path) from None
@@ -47,11 +48,11 @@ def replace_file(tool_path: ToolPath, data: bytes, expected: str | None) -> str:
         return digest(data)
     try:
         if expected is None:
-            _link_new_file(temporary, tool_path.real)
+            draft.publish()
         elif fingerprint(tool_path) != expected:
             raise ConcurrentChangeError
         else:
-            os.replace(temporary, tool_path.real)
+            draft.replace()
     except FileExistsError:
         raise ConcurrentChangeError from None
     except OSError as error:
@@ -61,8 +62,7 @@ def replace_file(tool_path: ToolPath, data: bytes, expected: str | None) -> str:
     except ToolError:
         raise ConcurrentChangeError from None  # it was removed or replaced during the write
     finally:
-        with suppress(OSError):
-            os.unlink(temporary)
+        draft.discard()
     return digest(data)
 
 
@@ -100,25 +100,19 @@ def _write_in_place(tool_path: ToolPath, data: bytes, expected: str | None) -> N
         raise to_tool_error(error, "write", tool_path.path) from None
 
 
-def _write_beside(target: str, data: bytes, status: os.stat_result | None) -> str:
-    """Write `data` to a temporary file in the directory of `target`, sync it, and return its path."""
-    directory, name = os.path.split(target)
-    temporary = os.path.join(directory, f".{name[:60]}.{os.urandom(6).hex()}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-    descriptor = os.open(temporary, flags, 0o666 if status is None else 0o600)
+def _write_beside(target: str, data: bytes, status: os.stat_result | None) -> AtomicFile:
+    """Write `data` to a draft with the attributes of the old file, and sync it."""
+    draft = AtomicFile(target, 0o666 if status is None else 0o600)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
+        draft.file.write(data)
+        draft.file.flush()
         if status is not None:
-            _copy_attributes(target, status, descriptor)
-        os.fsync(descriptor)
+            _copy_attributes(target, status, draft.file.fileno())
+        draft.finish()
     except BaseException:
-        os.unlink(temporary)
+        draft.discard()
         raise
-    finally:
-        os.close(descriptor)
-    return temporary
+    return draft
 
 
 def _copy_attributes(target: str, status: os.stat_result, descriptor: int) -> None:
@@ -133,15 +127,3 @@ def _copy_attributes(target: str, status: os.stat_result, descriptor: int) -> No
                 with suppress(OSError):
                     os.setxattr(descriptor, name, os.getxattr(target, name))
     os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
-
-
-def _link_new_file(temporary: str, target: str) -> None:
-    """Give the new file its name, without overwriting a file created meanwhile."""
-    try:
-        os.link(temporary, target)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links
-        if os.path.lexists(target):
-            raise FileExistsError(target) from None
-        os.replace(temporary, target)
