@@ -48,6 +48,7 @@ check format "$bin/ruff" format --check --quiet src tests scripts benchmarks
 check length "$bin/python" scripts/check_length.py
 check names "$bin/python" scripts/check_names.py
 check events "$bin/python" scripts/check_events.py
+check system-calls "$bin/python" scripts/check_system_calls.py
 if [ "${1:-}" = --quick ]; then
     check tests "$bin/python" -m pytest -q -n "${JOBS:-3}" --dist loadfile tests/unit tests/flow
     check pyright finish pyright
