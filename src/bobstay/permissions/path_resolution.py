@@ -159,10 +159,9 @@ def normalise(path: str) -> str:
     return "/" + "/".join(parts)
 
 
-def resolve(path: str, readlink: Callable[[str], str | None]) -> str | None:
-    """Follow each symbolic link of an absolute path as the kernel would; None for a loop."""
+def resolve(path: str, readlink: Callable[[str], str | None], done: str = "") -> str | None:
+    """Follow each symbolic link of a path as the kernel would, from the real path `done` on; None for a loop."""
     waiting = path.split("/")[::-1]
-    done = ""
     links = 0
     while waiting:
         part = waiting.pop()
