@@ -52,6 +52,22 @@ def test_parents_come_before_what_lies_in_them(work: Path) -> None:
         assert not any(path.startswith(f"{later}/") for later in paths[index + 1 :]), path
 
 
+@pytest.mark.parametrize(
+    ("file", "setting"),
+    [
+        ("shop/.git/config", "[core]\n\thooksPath = ~/shop/mine\n"),
+        ("shop/.git/config", "[include]\n\tpath = ~/shop/mine\n"),
+        (".gitconfig", "[core]\n\thooksPath = ~/shop/mine\n"),
+    ],
+)
+def test_what_a_configuration_names_in_the_users_home_is_held(tmp_path: Path, file: str, setting: str) -> None:
+    home, shop = tmp_path / "home", tmp_path / "home/shop"
+    (shop / ".git").mkdir(parents=True)
+    (home / file).write_text(setting)
+    planner = Planner(SandboxSpec(root=str(shop), home=str(home), state=f"{home}/.bobstay/sandbox"))
+    assert f"{shop}/mine" in held(planner.plan(planner.survey()))
+
+
 def test_neither_home_nor_system_becomes_writable(work: Path) -> None:
     made = plan(work, "/", "/etc", "/usr/local", str(work.parent), str(work.parent / "home"), "/proc/self", "/dev/shm")
     assert made.roots == (str(work),)

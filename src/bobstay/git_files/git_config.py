@@ -71,22 +71,27 @@ def config_entries(content: bytes) -> Iterator[ConfigEntry]:
         yield ConfigEntry(_text(prefix + key[1].lower()), _text(_unquoted(value[1])) if value else None)
 
 
-def included_path(entry: ConfigEntry, path: str) -> str:
+def expand_home(path: str, home: str) -> str:
+    """A path as git expands it, if `home` is known."""
+    return home + path[1:] if home and path.startswith("~/") else path
+
+
+def included_path(entry: ConfigEntry, path: str, home: str = "") -> str:
     """The file that an entry of the configuration at `path` includes, whatever the condition; "" for other entries."""
     if entry.section not in ("include", "includeif") or entry.key != "path" or not entry.value:
         return ""
-    folder, name = os.path.split(os.path.join(os.path.dirname(path), entry.value))
+    folder, name = os.path.split(os.path.join(os.path.dirname(path), expand_home(entry.value, home)))
     return os.path.normpath(os.path.join(os.path.realpath(folder), name))
 
 
-def included_files(path: str, content: bytes, depth: int = 3) -> list[str]:
+def included_files(path: str, content: bytes, home: str = "", depth: int = 3) -> list[str]:
     """The files that a configuration includes, recursively. They need not exist."""
     found: list[str] = []
     for entry in config_entries(content):
-        if file := included_path(entry, path):
+        if file := included_path(entry, path, home):
             found.append(file)
             if depth:
-                found += included_files(file, read_config(file), depth - 1)
+                found += included_files(file, read_config(file), home, depth - 1)
     return found[:_MOST_INCLUDED]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from bobstay.git_files.git_config import config_entries, included_files, read_config
+from bobstay.git_files.git_config import config_entries, expand_home, included_files, read_config
 from bobstay.git_files.git_directory import git_entries, open_repository, worktree_of
 from bobstay.git_files.gitlinks import gitlinks
 from bobstay.permissions.path_resolution import within
@@ -37,27 +37,27 @@ def find_above(folder: str) -> str:
     return next((entry for entry in entries if not is_placeholder(entry)), "")
 
 
-def inspect(git: str) -> GuardedRepository:
-    """Inspect a `.git` folder, or the `.git` file of a worktree or submodule.
+def inspect(git: str, home: str = "") -> GuardedRepository:
+    """Inspect a `.git` folder, or the `.git` file of a worktree or submodule. `home` is what `~` stands for in it.
 
     A file is followed only if the folder it names points back: anyone can write a file that names any folder.
     """
     if os.path.isdir(git):
-        return _of_folder(git, os.path.dirname(git))
+        return _of_folder(git, os.path.dirname(git), home)
     repository = open_repository(git)
     if not os.path.isfile(f"{repository.directory}/HEAD"):
         return GuardedRepository()
     if repository.common != repository.directory:
-        return _of_folder(repository.common, repository.top) if repository.is_linked() else GuardedRepository()
+        return _of_folder(repository.common, repository.top, home) if repository.is_linked() else GuardedRepository()
     here = os.path.realpath(repository.top)
     if _submodule_worktree(repository.directory) != here:
         return GuardedRepository()
-    return _of_folder(repository.directory, here)
+    return _of_folder(repository.directory, here, home)
 
 
-def _of_folder(git: str, tree: str) -> GuardedRepository:
+def _of_folder(git: str, tree: str, home: str) -> GuardedRepository:
     config = read_config(f"{git}/config")
-    folders, guarded = [git], list(_internals(git, tree))
+    folders, guarded = [git], list(_internals(git, tree, home))
     if os.path.isdir(f"{git}/info"):
         folders.append(f"{git}/info")
         guarded.append(Guarded(f"{git}/info/attributes", "file"))
@@ -74,7 +74,7 @@ def _of_folder(git: str, tree: str) -> GuardedRepository:
         folders.append(f"{git}/modules")
     for part in modules:
         folders.append(part)
-        guarded += _internals(part, "")
+        guarded += _internals(part, "", home)
         trees.append((part, _submodule_worktree(part)))
     links = [link for folder, top in trees if top for link in _links(folder, top, config)]
     links += [f"{top}/.git" for folder, top in trees if top and folder in modules]
@@ -96,23 +96,24 @@ def _submodule_worktree(git: str) -> str:
     return os.path.realpath(os.path.join(git, named[-1])) if named and named[-1] else ""
 
 
-def _internals(git: str, tree: str) -> Iterator[Guarded]:
+def _internals(git: str, tree: str, home: str) -> Iterator[Guarded]:
     yield Guarded(f"{git}/hooks", "folder")
     yield Guarded(f"{git}/config", "file")
     yield Guarded(f"{git}/commondir", "dot")
     config = read_config(f"{git}/config")
     if os.path.lexists(f"{git}/config.worktree") or b"worktreeconfig" in config.lower():
         yield Guarded(f"{git}/config.worktree", "file")
-    for path in included_files(f"{git}/config", config):
+    for path in included_files(f"{git}/config", config, home):
         yield Guarded(path, "file")
     if tree:
-        for path in hooks_paths(config):
+        for path in hooks_paths(config, home):
             yield Guarded(os.path.normpath(os.path.join(tree, path)), "folder")
 
 
-def hooks_paths(config: bytes) -> list[str]:
+def hooks_paths(config: bytes, home: str) -> list[str]:
     """The `core.hooksPath` folders of a configuration."""
-    return [one.value for one in config_entries(config) if one.name == "core.hookspath" and one.value]
+    named = (one.value for one in config_entries(config) if one.name == "core.hookspath")
+    return [expand_home(path, home) for path in named if path]
 
 
 def _parts(folder: str) -> list[str]:

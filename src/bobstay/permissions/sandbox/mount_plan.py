@@ -101,7 +101,8 @@ class PlanBuilder:
         self._hidden += [os.path.realpath(path) for path in spec.hidden if os.path.exists(path)]
         self._known: dict[str, str] = {}
         self._repositories: set[str] = set()
-        self._hooks = _user_hooks_paths(spec.home)
+        self._home = os.path.realpath(spec.home)
+        self._hooks = _user_hooks_paths(self._home)
         self.pins: dict[str, str] = {}
 
     def add_base_mounts(self) -> None:
@@ -154,7 +155,7 @@ class PlanBuilder:
         if git in self._repositories or len(self._repositories) > MOST_REPOSITORIES:
             return
         self._repositories.add(git)
-        found = guarded_repository.inspect(git)
+        found = guarded_repository.inspect(git, self._home)
         tree = os.path.dirname(git)
         for hooks in self._hooks if os.path.basename(git) == ".git" else ():
             self._pin_parents(os.path.normpath(os.path.join(tree, hooks)))
@@ -252,7 +253,7 @@ class PlanBuilder:
 def _user_hooks_paths(home: str) -> list[str]:
     """Hook folders that the user's own configuration sets for every repository."""
     files = (f"{home}/.gitconfig", f"{home}/.config/git/config")
-    named = (path for file in files for path in guarded_repository.hooks_paths(read_config(file)))
+    named = (path for file in files for path in guarded_repository.hooks_paths(read_config(file), home))
     return [path for path in named if not path.startswith("~")]
 
 
