@@ -7,6 +7,7 @@ import msgspec
 from bobstay.config.environment import Environment
 from bobstay.config.secret_variables import unredacted_names
 from bobstay.config.settings import Settings
+from bobstay.system.safe_read import read_regular
 
 
 def unredacted_notice(environment: Environment, settings: Settings) -> list[str]:
@@ -25,9 +26,8 @@ def unredacted_notice(environment: Environment, settings: Settings) -> list[str]
 def _record_new(path: str, kind: str, names: tuple[str, ...]) -> list[str]:
     """Return the names that no earlier notice of this kind contained, and record them."""
     try:
-        with open(path, "rb") as file:
-            recorded = msgspec.json.decode(file.read(), type=dict[str, list[str]])
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        recorded = msgspec.json.decode(read_regular(path, 1 << 20) or b"", type=dict[str, list[str]])
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         recorded = {}
     known = recorded.get(kind, [])
     new = [name for name in dict.fromkeys(names) if name not in known]

@@ -11,6 +11,7 @@ from bobstay.permissions.mode import mode_problem
 from bobstay.permissions.rule import BEHAVIORS, BadRule, Rule
 from bobstay.permissions.rulebook import DESTINATIONS, RULE_UPDATES, rule_text
 from bobstay.system.file_lock import hold_lock
+from bobstay.system.safe_read import open_regular
 
 Update: TypeAlias = dict[str, Any]
 
@@ -124,7 +125,7 @@ def _rewrite(path: str, apply: Callable[[dict[str, Any]], None]) -> bool:
 
 def _read(path: str) -> dict[str, Any]:
     try:
-        with open(path, "rb") as file:
+        with open(open_regular(path), "rb") as file:
             data = file.read(LARGEST + 1)
     except FileNotFoundError:
         return {}

@@ -9,6 +9,7 @@ from bobstay.server.errors import ApiError
 from bobstay.server.files.session_directory import AllowedRoots, build_allowed_roots, resolve_allowed
 from bobstay.server.server_options import ServerOptions
 from bobstay.system.atomic_file import replace_content
+from bobstay.system.safe_read import read_regular
 
 NAME = "roots.json"
 
@@ -52,9 +53,8 @@ class RootDirectories:
 def read_roots(state: str) -> tuple[str, ...]:
     """The added directories; none if the file cannot be read."""
     try:
-        with open(os.path.join(state, NAME), "rb") as file:
-            return msgspec.json.decode(file.read(1 << 20), type=tuple[str, ...])
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return msgspec.json.decode(read_regular(os.path.join(state, NAME), 1 << 20) or b"", type=tuple[str, ...])
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return ()
 
 

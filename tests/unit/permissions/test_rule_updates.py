@@ -126,3 +126,9 @@ def test_many_processes_writing_at_once_lose_nothing(tmp_path: Path) -> None:
     expected = {f"Bash(w{name}-{number})" for name in range(6) for number in range(25)}
     assert set(stored(path)["permissions"]["allow"]) == expected
     assert os.listdir(tmp_path) == ["settings.json"]
+
+
+def test_a_pipe_in_the_place_of_the_settings_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "settings.json")
+    with pytest.raises(UpdateFailed, match="not a file"):
+        write((add("make"),), {"localSettings": str(tmp_path / "settings.json")})
