@@ -17,8 +17,12 @@ _MOST_INCLUDED = 30
 
 _SKIPPED = re.compile(rb"(?:[ \t\r\n]++|[#;][^\n]*+)*+")
 _HEADER = re.compile(rb'\[([A-Za-z0-9.-]*+)(?:(?<!\[)\]|[ \t\r]++"((?:[^"\\\n]|\\[^\n])*+)"\])')
-_KEY = re.compile(rb"([A-Za-z][A-Za-z0-9-]*+)[ \t]*+(?:\n|=)")
-_VALUE = re.compile(rb'((?:[^"\\\n#;]|\\[tbn"\\\n]|"(?:[^"\\\n]|\\[tbn"\\\n])*+")*+)(?:[#;][^\n]*+)?\n')
+_QUOTED = rb'"(?:[^"\\\n]++|\\[tbn"\\\n])*+"'
+_VALUE = rb'(?:[^"\\\n#;]++|\\[tbn"\\\n]|' + _QUOTED + rb")*+"
+_ENTRY = re.compile(rb"([A-Za-z][A-Za-z0-9-]*+)[ \t]*+(?:=(" + _VALUE + rb")(?:[#;][^\n]*+)?+)?+\n")
+_BEGUN = re.compile(rb"[A-Za-z][A-Za-z0-9-]*+[ \t]*+(?:=" + _VALUE + rb")?+")
+"""The part of a broken entry that is well formed: what follows it is not looked at twice."""
+_QUOTING = re.compile(rb'["\\\t\r]')
 _TOKEN = re.compile(rb'[ \t\r]+|\\.|"|[^ \t\r\\"]+', re.DOTALL)
 _ESCAPED = {b"\\t": b"\t", b"\\b": b"\b", b"\\n": b"\n", b'\\"': b'"', b"\\\\": b"\\", b"\\\n": b""}
 
@@ -60,15 +64,13 @@ def config_entries(content: bytes) -> Iterator[ConfigEntry]:
         if header := _HEADER.match(text, position):
             prefix, position = _prefix(header), header.end()
             continue
-        key = _KEY.match(text, position)
-        has_value = key is not None and key[0].endswith(b"=")
-        value = _VALUE.match(text, key.end()) if key is not None and has_value else None
-        if key is None or (has_value and value is None):
-            line, position = position, text.index(b"\n", position)
+        if entry := _ENTRY.match(text, position):
+            value = None if entry[2] is None else _text(_unquoted(entry[2]))
+            yield ConfigEntry(_text(prefix + entry[1].lower()), value)
+            position = entry.end()
+        else:
+            line, position = position, text.index(b"\n", _end(_BEGUN.match(text, position), position))
             yield ConfigEntry("", os.fsdecode(text[line:position]))
-            continue
-        position = _end(value, key.end())
-        yield ConfigEntry(_text(prefix + key[1].lower()), _text(_unquoted(value[1])) if value else None)
 
 
 def expand_home(path: str, home: str) -> str:
@@ -84,15 +86,17 @@ def included_path(entry: ConfigEntry, path: str, home: str = "") -> str:
     return os.path.normpath(os.path.join(os.path.realpath(folder), name))
 
 
-def included_files(path: str, content: bytes, home: str = "", depth: int = 3) -> list[str]:
-    """The files that a configuration includes, recursively. They need not exist."""
-    found: list[str] = []
-    for entry in config_entries(content):
-        if file := included_path(entry, path, home):
-            found.append(file)
-            if depth:
-                found += included_files(file, read_config(file), home, depth - 1)
-    return found[:_MOST_INCLUDED]
+def included_files(path: str, content: bytes, home: str = "") -> list[str]:
+    """The files that a configuration includes, and those that they include. They need not exist."""
+    found: dict[str, None] = {}
+    waiting = [(path, content)]
+    for including, text in waiting:
+        for entry in config_entries(text):
+            file = included_path(entry, including, home)
+            if file and file not in found and len(found) < _MOST_INCLUDED:
+                found[file] = None
+                waiting.append((file, read_config(file)))
+    return list(found)
 
 
 def _end(match: re.Match[bytes] | None, position: int) -> int:
@@ -113,15 +117,18 @@ def _text(string: bytes) -> str:
 
 def _unquoted(written: bytes) -> bytes:
     """The value without its quotes, escapes, continued lines, and the spaces around it."""
-    value = spaces = b""
+    if not _QUOTING.search(bare := written.strip(b" \t\r")):
+        return bare
+    value, spaces = bytearray(), b""
     quoted = False
     for token in _TOKEN.findall(written):
         if token[:1] in b" \t\r" and not quoted:
             spaces += b" " * len(token) if value else b""
             continue
-        value, spaces = value + spaces, b""
+        value += spaces
+        spaces = b""
         if token == b'"':
             quoted = not quoted
         else:
             value += _ESCAPED.get(token, token)
-    return value
+    return bytes(value)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bobstay.config.git_executables import significant_lines
-from bobstay.git_files.git_config import ConfigEntry, config_entries, included_files
+from bobstay.git_files.git_config import LARGEST, ConfigEntry, config_entries, included_files
 
 PIECES = [
     *(b"[core]", b"[Core.B]", b'[remote "a B"]', b'[core "hooksPath\0"]', b'[a "b\\"\\\\"]', b'[ "a"]', b"[]"),
@@ -45,6 +45,13 @@ def test_what_git_cannot_read_is_kept_without_hiding_what_follows(broken: str) -
     assert entries == [ConfigEntry("", broken), ConfigEntry("core.hookspath", "x")]
 
 
+@pytest.mark.parametrize("line", [b"x=\\\n", b'x="\\\n', b"x=\\n", b'x=a "" \\t', b'[a "\n', b'[a "'])
+@pytest.mark.parametrize("last", [b"", b"\\q", b'"'])
+def test_the_longest_configuration_is_read_in_one_pass(line: bytes, last: bytes) -> None:
+    """It would take hours if a broken value were read again from each of its lines."""
+    list(config_entries(line * (LARGEST // len(line)) + last))
+
+
 def test_a_name_is_split_at_its_first_and_its_last_dot() -> None:
     (entry,) = config_entries(b'[Filter "a.B"]\nClean = x\n')
     assert (entry.name, entry.section, entry.subsection, entry.key) == ("filter.a.B.clean", "filter", "a.B", "clean")
@@ -67,10 +74,10 @@ def test_an_included_file_is_found_behind_a_link_as_the_system_finds_it(tmp_path
     assert included_files(f"{tmp_path}/config", b"[include]\n\tpath = link/../inc\n") == [f"{tmp_path}/a/inc"]
 
 
-def test_a_configuration_that_includes_itself_comes_to_an_end(tmp_path: Path) -> None:
-    content = b"[include]\n\tpath = config\n\tpath = ./config\n"
+def test_a_configuration_that_includes_itself_many_times_is_read_once(tmp_path: Path) -> None:
+    content = b"[include]\n" + b"\tpath = config\n" * 10_000
     (tmp_path / "config").write_bytes(content)
-    assert set(included_files(f"{tmp_path}/config", content)) == {f"{tmp_path}/config"}
+    assert included_files(f"{tmp_path}/config", content) == [f"{tmp_path}/config"]
 
 
 @given(CONFIGURATIONS)
