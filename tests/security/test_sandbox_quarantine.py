@@ -234,6 +234,21 @@ def test_folders_in_the_index_are_found_as_git_lists_them(
     assert set(gitlinks(str(folder / ".git"), (folder / ".git/config").read_bytes())) == expected
 
 
+@pytest.mark.parametrize("way", ["link", "continued"])
+def test_a_folder_in_the_index_is_not_hidden_from_us_alone(tmp_path: Path, way: str) -> None:
+    git(tmp_path, "init", "-q", *(["--object-format=sha256"] if way == "continued" else []))
+    length = 64 if way == "continued" else 40
+    git(tmp_path, "update-index", "--add", "--cacheinfo", f"160000,{'1' * length},l")
+    if way == "link":
+        (tmp_path / ".git/index").rename(tmp_path / "elsewhere")
+        (tmp_path / ".git/index").symlink_to("../elsewhere")
+    else:
+        config = tmp_path / ".git/config"
+        config.write_text(config.read_text().replace("sha256", "sha\\\n256"))
+    assert git(tmp_path, "ls-files") == "l\n"
+    assert gitlinks(str(tmp_path / ".git"), (tmp_path / ".git/config").read_bytes()) == ("l",)
+
+
 @given(st.binary(max_size=400))
 def test_an_index_of_any_bytes_is_read_to_an_end(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     folder = tmp_path_factory.mktemp("bytes")

@@ -34,7 +34,7 @@ def gitlinks(folder: str, config: bytes = b"") -> tuple[str, ...]:
     for name in names:
         path = f"{folder}/{name}"
         try:
-            status = os.stat(path, follow_symlinks=False)
+            status = os.stat(path)
         except OSError:
             continue
         found += _links(path, size, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
@@ -43,7 +43,7 @@ def gitlinks(folder: str, config: bytes = b"") -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _links(path: str, size: int, *_identity: int) -> tuple[str, ...]:
-    data = read_regular(path, _LARGEST, follow=False) or b""
+    data = read_regular(path, _LARGEST) or b""
     if data[:4] != b"DIRC" or len(data) < 12 or _MODE not in data:
         return ()
     try:
