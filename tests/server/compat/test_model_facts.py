@@ -27,10 +27,10 @@ async def test_every_view_of_a_session_has_the_same_window_and_cost(
     view = await server.until_status(id, "completed")
 
     facts = Catalogue(overrides).lookup(NAME)
-    cost = pytest.approx(compute_cost(facts, view.usage))
+    cost: object = pytest.approx(compute_cost(facts, view.usage))
     assert (view.context_limit, view.cost) == (facts.context, cost)
 
-    await server.console.database.wait_until_indexed(id, view.seq)
+    await server.services.database.wait_until_indexed(id, view.seq)
     spent = (await server.get("/api/v1/usage?group=session")).json["groups"][0]
     assert (spent["context_limit"], spent["cost"]) == (facts.context, cost)
     assert spent["level"] == ("warning" if overrides else "ok")
