@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from bobstay.engine.agent import RetryPolicy
 from bobstay.engine.limits import Limits
-from bobstay.engine.recovery import RetryPolicy
 from bobstay.model.event import BlockDone, Event, MessageDone, ModelChanged, Prompted, Pruned, RunDone
 from bobstay.model.live_events import Retrying, TextDelta
 from bobstay.model.message import Image, Text

@@ -42,7 +42,7 @@ class Scene:
         toolbox = here.driver.agent.toolbox
         advisor = SmallModel(here.routes, lambda: JUDGE, lists or AutoMode(), toolbox.redactor, limit=limit)
         toolbox.auto = AutoModeApproval(lambda: advisor)
-        here.driver.observers = (*here.driver.observers, toolbox.auto)
+        here.journal.observers.append(toolbox.auto)
         self.verdicts: list[Step] = []
 
     def play(self, name: str, *steps: Step, verdicts: list[Step]) -> str:

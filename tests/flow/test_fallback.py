@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from bobstay.model.event import Event, ModelChanged, TurnStarted
+from bobstay.model.live_events import Requesting
 from tests.flow.world import World
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
@@ -59,4 +60,17 @@ async def test_a_model_chosen_during_a_fallback_stays(server: ModelServer, world
     assert asked(server) == "claude-chosen"
     await here.run(server.play("next", FINE))
     assert asked(server) == "claude-chosen"
+    assert here.of(ModelChanged) == []
+
+
+async def test_a_model_chosen_while_a_request_fails_is_asked_next(server: ModelServer, world: Make) -> None:
+    here = world(fallbacks=("claude-weak",))
+
+    def choose(event: Event) -> None:
+        if isinstance(event, Requesting) and len(here.of(Requesting)) == 3:
+            here.driver.set_model("claude-chosen")
+
+    await here.run(server.play("busy", OVERLOADED), choose)
+    assert asked(server) == "claude-chosen"
+    assert here.driver.state.model == "claude-chosen"
     assert here.of(ModelChanged) == []

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from bobstay.engine.agent import RetryPolicy
 from bobstay.engine.engine_ports import Answer
 from bobstay.engine.limits import Limits
-from bobstay.engine.recovery import RetryPolicy
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookOutcome
 from bobstay.model.event import Ending, Prompted, ToolDone
 from bobstay.tools.builtin.bash import Bash, BashArgs

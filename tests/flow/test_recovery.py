@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bobstay.engine.recovery import RetryPolicy
+from bobstay.engine.agent import RetryPolicy
 from bobstay.model.event import BlockDone, ModelChanged, Noted, Prompted, Pruned, ToolDone, ToolStarted
 from bobstay.model.live_events import Retrying
 from bobstay.model.message import Image, Text

@@ -39,5 +39,5 @@ async def test_prompts_and_calls_with_effects_are_on_the_disk_at_once(
         written.append(fd)
 
     monkeypatch.setattr(jsonl_log, "_flush", flush)
-    here.driver.record(event)
+    here.journal.record(event)
     assert bool(written) is synced

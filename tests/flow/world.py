@@ -9,11 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bobstay.assembly.background_commands import BackgroundCommands
-from bobstay.engine.agent import Agent, StreamTimeouts
+from bobstay.engine.agent import Agent, RetryPolicy, StreamTimeouts
 from bobstay.engine.driver import Driver
 from bobstay.engine.engine_ports import Answer, Route
+from bobstay.engine.journal import Journal
 from bobstay.engine.limits import Limits
-from bobstay.engine.recovery import RetryPolicy
 from bobstay.engine.state import State
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
@@ -158,16 +158,11 @@ class World:
         self.events: list[Event] = []
         self.log, state = self._log(wanted)
         agent = self._agent(wanted)
-        self.background = BackgroundCommands(self.tool_environment.services, self.shells)
-        self.driver = Driver(
-            agent,
-            self.log,
-            state,
-            hooks=self.hooks,
-            facts=agent.toolbox.facts,
-            observers=(self.policy, self.tool_environment, self.background),
-        )
-        self.background.join(self.driver)
+        self.journal = Journal(self.log, state)
+        self.background = BackgroundCommands(self.journal, self.tool_environment.services, self.shells)
+        self.journal.observers += (self.policy, self.tool_environment, self.background)
+        self.driver = Driver(agent, self.journal, hooks=self.hooks, facts=agent.toolbox.facts)
+        self.background.record_lost()
 
     def _make_tool_environment(self, wanted: "WorldOptions") -> ToolEnvironment:
         tool_environment = ToolEnvironment(

@@ -4,8 +4,8 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from bobstay.engine.driver import Driver
 from bobstay.engine.event_redaction import redact_event
+from bobstay.engine.journal import Journal
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import Event
 from bobstay.sessions.log import LogError
@@ -19,24 +19,23 @@ log = logging.getLogger(__name__)
 class BackgroundCommands:
     """One per session. It observes the log, so that it knows which starts are stored."""
 
-    def __init__(self, services: ToolServices, shells: ShellSession) -> None:
+    def __init__(self, journal: Journal, services: ToolServices, shells: ShellSession) -> None:
         """`services` are those of the session's tools; `shells` is the shell session among them."""
-        self.driver: Driver
         self.listeners: list[Callable[[BackgroundEnded], object]] = []
         """Called with each end once it is stored."""
         self.server_after = 10.0
         """Seconds of silence after which a command that listens on a port is taken for a server."""
         self.look_every = 1.0
+        self._journal = journal
         self._shells = shells
         self._early: dict[str, BackgroundEnded] = {}
         """Ends of commands whose start is not stored yet, by command id."""
         self._shells.on_finished = self._on_finished
         services.is_unread = self._is_unread
 
-    def join(self, driver: Driver) -> None:
-        """Start recording. Commands that an earlier process left running are recorded as lost."""
-        self.driver = driver
-        for id, started in driver.state.background.items():
+    def record_lost(self) -> None:
+        """Record the commands that an earlier process left running as lost."""
+        for id, started in self._journal.state.background.items():
             tell: Tell = "next_turn" if started.awaited else "no"
             lost = BackgroundEnded(id, started.call_id, started.title, "lost", None, started.output_file, tell)
             self._record(lost)
@@ -44,7 +43,7 @@ class BackgroundCommands:
     @property
     def has_wake_notice(self) -> bool:
         """Whether a command has ended whose end is reported to the model at once."""
-        return any(notice.tell == "wake" for notice in self.driver.state.notices)
+        return any(notice.tell == "wake" for notice in self._journal.state.notices)
 
     @property
     def is_awaited(self) -> bool:
@@ -93,18 +92,18 @@ class BackgroundCommands:
             asyncio.get_running_loop().call_soon(self._record, self._early.pop(event.id))
 
     def _is_unread(self, id: str) -> bool:
-        return any(notice.id == id for notice in self.driver.state.notices)
+        return any(notice.id == id for notice in self._journal.state.notices)
 
     def _on_finished(self, job: ShellJob) -> None:
         ended = job.ended_event()
-        if job.id in self.driver.state.background:
+        if job.id in self._journal.state.background:
             self._record(ended)
         else:
             self._early[job.id] = ended
 
     def _record(self, ended: BackgroundEnded) -> None:
         try:
-            self.driver.record(redact_event(ended, self.driver.agent.toolbox.redactor))
+            self._journal.record(redact_event(ended, self._shells.redactor))
         except LogError as error:
             log.warning("the end of a background command could not be stored: %s", error)
             return

@@ -19,12 +19,12 @@ from bobstay.assembly.trust_policy import UntrustedJudge, build_settings_writer,
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.config.settings_files import BrokenSettings
-from bobstay.engine.agent import Agent, StreamTimeouts
+from bobstay.engine.agent import Agent, RetryPolicy, StreamTimeouts
 from bobstay.engine.auto_mode import Advisor, AutoModeApproval
 from bobstay.engine.driver import Driver
 from bobstay.engine.engine_ports import Answer, Approver
+from bobstay.engine.journal import Journal
 from bobstay.engine.limits import Limits
-from bobstay.engine.recovery import RetryPolicy
 from bobstay.engine.state import State
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
@@ -178,18 +178,17 @@ async def _assemble(
     agent = _build_agent(start, toolbox, finish, state)
     agent.system = build_system_prompt(start, tool_environment)
     agent.hosted_search = can_use_hosted_search(start, policy, tool_environment.services)
-    background = BackgroundCommands(tool_environment.services, shells)
-    observers = (policy, tool_environment, toolbox.auto, background, build_settings_writer(start))
-    driver = Driver(agent, history.log, state, hooks=hooks, facts=toolbox.facts, observers=observers)
+    journal = Journal(history.log, state)
+    background = BackgroundCommands(journal, tool_environment.services, shells)
+    journal.observers += (policy, tool_environment, toolbox.auto, background, build_settings_writer(start))
+    driver = Driver(agent, journal, hooks=hooks, facts=toolbox.facts)
     finish.driver = driver
-    background.join(driver)
+    background.record_lost()
     session = AgentSession(
+        start,
+        driver,
         background,
-        start.routes,
-        cwd=Path(start.cwd),
         can_bypass=can_bypass,
-        warnings=start.warnings,
-        key_source=_key_source(environment),
         closers=(toolbox.close, shells.close, start.routes.close),
     )
     if commands is not None:
@@ -204,7 +203,7 @@ def _attach_outputs(session: AgentSession, driver: Driver, start: StartContext, 
     history = start.history
     if projection is not None:
         projection.resume(history.branch)
-        driver.listeners.append(projection.write)
+        driver.journal.listeners.append(projection.write)
         session.set_mirror(lambda: (projection.path, projection.drain()))
     if history.scratch:
         session.on_close(lambda: _remove_folder(history.scratch))
@@ -316,10 +315,6 @@ def _build_projection(start: StartContext) -> Any:
     branch = current_branch(repository) if repository else ""
     origin = TranscriptOrigin(start.session_id, start.cwd, PROTOCOL_LEVEL, entrypoint or "cli", branch)
     return ClaudeProjection(start.environment.paths.claude, origin, mirror=options.session_mirror)
-
-
-def _key_source(environment: Environment) -> str:
-    return next((name for name in environment.keys if name.endswith(("_API_KEY", "_AUTH_TOKEN"))), "none")
 
 
 async def _remove_folder(folder: str) -> None:

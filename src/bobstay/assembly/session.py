@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.context_usage import context_usage
-from bobstay.assembly.model_routes import ModelRoutes
+from bobstay.assembly.start_context import StartContext
 from bobstay.engine.driver import Driver
 from bobstay.engine.state import State
 from bobstay.model.event import Event, InputQueued, ModeChanged
@@ -45,38 +45,36 @@ class Totals(Struct, frozen=True):
 
 
 class AgentSession:
-    """Made by `assembly.build.open_session`. One turn at a time; what comes meanwhile is steered in or queued."""
+    """Made by `open_session`. One turn at a time; what comes meanwhile is steered in or queued."""
 
     def __init__(
         self,
+        start: StartContext,
+        driver: Driver,
         background: BackgroundCommands,
-        models: ModelRoutes,
         *,
-        cwd: Path,
         can_bypass: bool,
-        warnings: list[str],
-        key_source: str = "none",
         closers: tuple[Callable[[], Awaitable[None]], ...] = (),
     ) -> None:
-        self._driver = background.driver
-        self._models = models
+        self._driver = driver
+        self._models = start.routes
         self.background = background
-        self.cwd = cwd
+        self.cwd = Path(start.cwd)
         self.can_bypass = can_bypass
-        self.warnings = warnings
-        self.api_key_source = key_source
+        self.warnings = start.warnings
+        self.api_key_source = start.key_source
         """The environment variable the key came from."""
         self.commands: tuple[str, ...] = ()
         self._closers = closers
 
     @property
     def id(self) -> str:
-        return self._driver.log.session_id
+        return self._driver.journal.log.session_id
 
     @property
     def entry(self) -> str:
         """Id of the last stored entry; while an event is being yielded, the id of that event."""
-        return self._driver.log.head
+        return self._driver.journal.log.head
 
     @property
     def state(self) -> State:
@@ -212,4 +210,4 @@ class AgentSession:
         for closer in self._closers:
             await closer()
         self._closers = ()
-        self._driver.log.close()
+        self._driver.journal.log.close()

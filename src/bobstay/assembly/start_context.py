@@ -23,3 +23,8 @@ class StartContext(Struct):
     @property
     def session_id(self) -> str:
         return self.history.log.session_id
+
+    @property
+    def key_source(self) -> str:
+        """The environment variable the model's key comes from."""
+        return next((name for name in self.environment.keys if name.endswith(("_API_KEY", "_AUTH_TOKEN"))), "none")

@@ -10,7 +10,7 @@ from bobstay.assembly.session_policy import SettingsWriter
 from bobstay.assembly.start_context import StartContext
 from bobstay.config.paths import Paths
 from bobstay.context.git_status import harden_environment
-from bobstay.engine.driver import LogObserver
+from bobstay.engine.journal import LogObserver
 from bobstay.model.event import Event, PermissionsChanged
 from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.permissions.policy import Policy

@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from bobstay.engine.engine_ports import Models, Route, TurnEndGuard
 from bobstay.engine.limits import Limits
-from bobstay.engine.recovery import RetryPolicy
 from bobstay.engine.repair import clean_prefix, repair
 from bobstay.engine.state import State
 from bobstay.engine.toolbox import Toolbox
@@ -27,6 +26,12 @@ class StreamTimeouts(Struct, frozen=True):
     between: float = 300.0
     first_local: float = 600.0
     """Before the first event of a model on the user's own machine, which may have to be loaded first."""
+
+
+class RetryPolicy(Struct, frozen=True):
+    attempts: int = 10
+    first: float = 0.5
+    longest: float = 32.0
 
 
 class Agent(Struct):

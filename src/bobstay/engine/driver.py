@@ -1,18 +1,15 @@
-"""Runs the turns of one session: stores each durable event before the loop continues.
-
-The log is the source of truth. Everything else with state (the fold, the permission policy, the tools' environment) is
-updated with each event right after it is stored.
-"""
+"""Runs the turns of one session: each durable event is in its journal before the loop continues."""
 
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec.structs import replace
 
 from bobstay.engine.agent import Agent
 from bobstay.engine.event_redaction import redact_event, redact_prompt
+from bobstay.engine.journal import Journal
 from bobstay.engine.limits import UNUSED, Used, tokens_of
 from bobstay.engine.loop import run_turn
 from bobstay.engine.state import State
@@ -20,64 +17,34 @@ from bobstay.engine.steering import Steering
 from bobstay.engine.turn_control import TurnControl
 from bobstay.engine.turn_hooks import FAILURES, after_failure, messages_of, notes_for_prompt, run_hooks
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookOutcome, Hooks
-from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
-    BlockDone,
     Durable,
-    Envelope,
     Event,
     InputDropped,
     InputQueued,
-    InteractionEvent,
-    MessageDone,
     ModeChanged,
     ModelChanged,
-    NoticeEvent,
     Prompted,
-    Pruned,
     RunDone,
-    SettingsEvent,
-    TasksReplaced,
-    ToolDone,
-    ToolStarted,
     TurnStarted,
 )
 from bobstay.model.ids import new_id
 from bobstay.model.live_events import LIVE
 from bobstay.model.message import Block, text_of
-from bobstay.model.session_events import SessionEvent, WorkerEvent
-from bobstay.sessions.log import Log, LogError
+from bobstay.sessions.log import LogError
 from bobstay.tools.shell_session import ShellSession
 
 
-class LogObserver(Protocol):
-    """Gets each event of the log, in order."""
-
-    def apply(self, event: Event) -> None: ...
-
-
 class Driver:
-    """Runs one session's turns, one at a time. `record` is the only way into the log."""
+    """Runs one session's turns, one at a time."""
 
-    def __init__(
-        self,
-        agent: Agent,
-        log: Log,
-        state: State,
-        *,
-        hooks: Hooks,
-        facts: Callable[[], dict[str, Any]],
-        observers: tuple[LogObserver, ...] = (),
-    ) -> None:
+    def __init__(self, agent: Agent, journal: Journal, *, hooks: Hooks, facts: Callable[[], dict[str, Any]]) -> None:
         self.agent = agent
-        self.log = log
-        self.state = state
+        self.journal = journal
         self.hooks = hooks
         self.facts = facts
-        self.observers = observers
         self.session_start = NO_OPINION
         """Outcome of the SessionStart hooks, which is added to the first prompt."""
-        self.listeners: list[Callable[[Envelope], None]] = []
         self.take_at_end = False
         """Whether a message that arrives during the last answer belongs to the turn, or starts a turn of its own."""
         self._prompt_id = ""
@@ -85,27 +52,12 @@ class Driver:
         self._control: TurnControl | None = None
 
     @property
+    def state(self) -> State:
+        return self.journal.state
+
+    @property
     def busy(self) -> bool:
         return self._control is not None
-
-    def record(self, event: Durable) -> Envelope:
-        """Store an event, then pass it to the observers and listeners.
-
-        Events before side effects, and input of a person, are synced to disk when this returns; all others are with
-        the operating system and survive the end of this process.
-        """
-        envelope = self.log.append(event, sync=_must_be_synced(event))
-        self.catch_up((event,))
-        for listener in self.listeners:
-            listener(envelope)
-        return envelope
-
-    def catch_up(self, events: Iterable[Durable]) -> None:
-        """Apply events that are already in the log to the state and the observers."""
-        for event in events:
-            self.state = self.state.apply(event)
-            for observer in self.observers:
-                observer.apply(event)
 
     def turn(
         self, blocks: tuple[Block, ...], *, id: str = "", client_id: str = "", waited: float | None = None
@@ -149,10 +101,10 @@ class Driver:
 
     def queue(self, event: InputQueued) -> None:
         """Queue a message that arrived while the session is busy. It is on disk when this returns."""
-        self.record(replace(event, blocks=redact_prompt(event.blocks, "human", self.agent.toolbox.redactor)))
+        self.journal.record(replace(event, blocks=redact_prompt(event.blocks, "human", self.agent.toolbox.redactor)))
 
     def drop(self, id: str) -> None:
-        self.record(InputDropped(id))
+        self.journal.record(InputDropped(id))
 
     def interrupt(self) -> bool:
         """End the running turn; False if none runs."""
@@ -163,14 +115,12 @@ class Driver:
 
     def set_mode(self, mode: str) -> ModeChanged:
         event = ModeChanged(mode)
-        self.record(event)
+        self.journal.record(event)
         return event
 
     def set_model(self, model: str) -> ModelChanged:
         event = ModelChanged(model, previous=self.state.model)
-        self.record(event)
-        if self._control is not None:
-            self._control.model = model  # a running turn has a state of its own
+        self.journal.record(event)
         return event
 
     def turn_facts(self) -> dict[str, Any]:
@@ -219,7 +169,7 @@ class Driver:
             async with aclosing(steering.events(lambda: self._pending_input(earlier))) as before:
                 async for entry in before:
                     stored = redact_event(entry, redactor)
-                    self.record(stored)
+                    self.journal.record(stored)
                     yield stored
             if steering.stopped is not None:
                 ends_here, outcome = True, replace(outcome, stop=True, stop_reason=steering.stopped)
@@ -227,20 +177,20 @@ class Driver:
         inputs += notes_for_prompt(outcome if not blocked else replace(outcome, context=()), "UserPromptSubmit")
         for entry in inputs:
             stored = redact_event(entry, redactor)
-            self.record(stored)
+            self.journal.record(stored)
             yield stored
         # A fallback lasts one turn: a temporary overload must not change the session's model for good.
         model = self.state.chosen or self.agent.model
         if self.state.model and self.state.model != model:
             restored = ModelChanged(self._name(model), "restored", self.state.model)
-            self.record(restored)
+            self.journal.record(restored)
             yield restored
         started = TurnStarted(self.state.turn + 1, model, self.state.mode, self._window(model))
-        self.record(started)
+        self.journal.record(started)
         yield started
         if ends_here:
             done = redact_event(RunDone("prompt_blocked", text=_refusal(outcome, text_of(blocks))), redactor)
-            self.record(done)
+            self.journal.record(done)
             yield done
             return
         async with aclosing(self._run(control, used=used)) as events:
@@ -251,16 +201,16 @@ class Driver:
         self, control: TurnControl, *, resumed: bool = False, used: Used = UNUSED
     ) -> AsyncGenerator[Event, None]:
         """Run the loop and store its events. StopFailure hooks run before the end of the turn is stored."""
-        async with aclosing(run_turn(self.agent, self.state, control, resumed=resumed, earlier=used)) as events:
+        async with aclosing(run_turn(self.agent, self.journal, control, resumed=resumed, earlier=used)) as events:
             async for event in events:
                 if isinstance(event, RunDone) and event.ending in FAILURES:
                     outcome = await control.unless_aborted(after_failure(self.agent.toolbox, event)) or NO_OPINION
                     for note in messages_of(outcome):
                         stored = redact_event(note, self.agent.toolbox.redactor)
-                        self.record(stored)
+                        self.journal.record(stored)
                         yield stored
                 if not isinstance(event, LIVE):
-                    self.record(event)
+                    self.journal.record(event)
                 yield event
 
     def _steering(self) -> tuple[Prompted, ...]:
@@ -300,22 +250,6 @@ class Driver:
 
 def _steer(queued: InputQueued) -> Prompted:
     return Prompted(queued.id, queued.blocks, client_id=queued.client_id, why="steer")
-
-
-def _must_be_synced(event: Durable) -> bool:
-    match event:
-        case ToolStarted(read_only=read_only):
-            return not read_only
-        case Prompted(origin=origin):
-            return origin == "human"
-        case InputQueued() | RunDone() | BackgroundEnded():
-            return True
-        case InteractionEvent() | SettingsEvent() | SessionEvent() | WorkerEvent() | NoticeEvent():
-            return False
-        case InputDropped() | TurnStarted() | BlockDone() | MessageDone() | Pruned():
-            return False
-        case ToolDone() | TasksReplaced() | BackgroundStarted():
-            return False
 
 
 def _refusal(outcome: HookOutcome, prompt: str) -> str:

@@ -1,15 +1,24 @@
 """Recovery from failed model requests: retry, fall back to another model, prune the history, or give up."""
 
+import logging
 import os
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from bobstay.engine import reminders
+from bobstay.engine.agent import RetryPolicy
 from bobstay.engine.state import PRUNED, State
-from bobstay.model.event import Ending
+from bobstay.engine.step import Step
+from bobstay.engine.turn_state import Recovery, TurnState
+from bobstay.model.event import Ending, Event, ModelChanged, Noted, Pruned
+from bobstay.model.live_events import Retrying
 from bobstay.model.message import Image, Text, ToolReply
 from bobstay.providers.base import ErrorKind, ProviderError
+
+log = logging.getLogger(__name__)
 
 LONGEST_WAIT = 600.0
 """A service that asks for a longer pause counts as refusing."""
@@ -42,29 +51,6 @@ ERROR_NAMES: dict[ErrorKind, str] = {
 """Our kinds of errors as hosts of the stream-json wire call them."""
 
 
-class RetryPolicy(Struct, frozen=True):
-    attempts: int = 10
-    first: float = 0.5
-    longest: float = 32.0
-
-
-class Recovery(Struct):
-    """Counters of what this turn has tried so far."""
-
-    attempts: int = 0
-    continuations: int = 0
-    empty: int = 0
-    """Empty answers in a row."""
-    prunings: int = 0
-    """Attempts to make room for a prompt that was too long."""
-    images_dropped: bool = False
-
-    def reset(self) -> None:
-        """Allow all attempts again after a step that succeeded."""
-        self.attempts = self.empty = self.prunings = 0
-        self.images_dropped = False
-
-
 class Wait(Struct, frozen=True):
     seconds: float
 
@@ -85,6 +71,37 @@ class GiveUp(Struct, frozen=True):
 
 
 Action: TypeAlias = Wait | FallBack | Prune | GiveUp
+
+
+async def after_fault(turn: TurnState, step: Step, error: ProviderError) -> AsyncGenerator[Event, None]:
+    """Do what a failed request calls for. Without a `RunDone`, the model is asked again."""
+    log.debug("the model request failed: %s (%s, status %s)", error, error.kind, error.status)
+    if turn.force_structured and error.kind == "invalid_request":
+        # Some models do not support a forced tool call: retry without it.
+        turn.force_structured = turn.can_force = False
+        return
+    policy = turn.agent.retry
+    action = after_error(error, turn.recovery, policy, turn.state, turn.fallbacks)
+    match action:
+        case Wait(seconds=seconds):
+            name, attempt = ERROR_NAMES[error.kind], turn.recovery.attempts
+            yield Retrying(attempt, policy.attempts, seconds, error.status, name, str(error))
+            await turn.control.sleep(seconds)
+        case FallBack(model=model):
+            turn.fallbacks.remove(model)
+            failed = step.route.name
+            if turn.route().name == failed:  # else a person has chosen another one meanwhile
+                yield ModelChanged(model, "fallback", failed)
+        case Prune(call_ids=call_ids, tokens=tokens, images=images):
+            turn.requests.reset()
+            yield Pruned(call_ids, tokens, images)
+            yield Noted(pruned_note(action), "warning")
+        case GiveUp(ending=ending, text=text):
+            done = turn.done(ending, text, stop="stop_sequence", error=ERROR_NAMES[error.kind])
+            yield replace(done, status=error.status)
+            return
+    if step.kept and not turn.control.aborted:
+        yield reminders.remind(reminders.BROKEN_OFF, "broken_off")
 
 
 def after_error(

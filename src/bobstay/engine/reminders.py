@@ -1,5 +1,9 @@
 """Texts that the loop sends to the model or shows to the person when an answer is incomplete."""
 
+from bobstay.model.event import Prompted
+from bobstay.model.ids import new_id
+from bobstay.model.message import Text
+
 INTERRUPTED = "[Request interrupted by user]"
 INTERRUPTED_TOOL = "[Request interrupted by user for tool use]"
 CONTINUE = "The answer was cut off at the output limit. Go on exactly where it stopped; do not repeat or apologise."
@@ -9,3 +13,8 @@ EMPTY_ANSWERS = "The model gave an empty answer {count} times in a row. Try agai
 EMPTY_RETRIES = 2
 PAUSED = "Go on."
 WANT_STRUCTURED = "The final answer must be given by calling the tool for structured output. Call it now."
+
+
+def remind(text: str, why: str) -> Prompted:
+    """Build the prompt that sends a text to the model."""
+    return Prompted(new_id(), (Text(text),), "harness", why=why)

@@ -33,7 +33,7 @@ class Step:
         self.kept = False
         """Some block besides thinking was complete, so the answer is kept even if it is partial."""
         self._agent = agent
-        self._route = route
+        self.route = route
         self._request = request
         self._control = control
         self._call_ids = call_ids
@@ -109,7 +109,7 @@ class Step:
         # Not an attribute: a step that refers to itself would hold the whole request until the next collection.
         request = replace(self._request, on_activity=self._on_activity)
         try:
-            async for chunk in self._route.provider.stream(request):
+            async for chunk in self.route.provider.stream(request):
                 self._on_activity()
                 self._box.put(self._process(chunk))
         except ProviderError as error:
@@ -148,9 +148,9 @@ class Step:
             self._usage_sent = True
             return replace(
                 chunk,
-                cost=chunk.cost or self._route.price(chunk.usage),
+                cost=chunk.cost or self.route.price(chunk.usage),
                 api_ms=self._milliseconds(),
-                model=self._route.name,
+                model=self.route.name,
             )
         return chunk
 
@@ -177,10 +177,10 @@ class Step:
         self._box.put(
             MessageDone(
                 self._began.message_id,
-                self._route.name,
+                self.route.name,
                 "tool_use" if self._called else "end_turn",
                 usage,
-                cost=self._route.price(usage),
+                cost=self.route.price(usage),
                 api_ms=self._milliseconds(),
                 broken="kept" if self.kept else "lost",
             )
@@ -195,7 +195,7 @@ class Step:
         timeouts = self._agent.timeouts
         if self._began is not None:
             return timeouts.between
-        return timeouts.first_local if self._route.local else timeouts.first
+        return timeouts.first_local if self.route.local else timeouts.first
 
     def _on_activity(self) -> None:
         self._last = self._loop.time()

@@ -1,4 +1,4 @@
-"""Control of a running turn from outside: abort it, change its model, or add input."""
+"""Control of a running turn from outside: abort it, or add input."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Generator
@@ -15,8 +15,6 @@ class TurnControl:
         self.aborted = False
         self.expired = False
         """It was aborted because its time was over, not by a person."""
-        self.model = ""
-        """The model to use from the next request on, if another one was chosen meanwhile."""
         self.take = take
         """Returns the prompts to add now: steering messages, and notices of background commands that ended."""
         self.take_at_end = take_at_end

@@ -74,7 +74,7 @@ class ControlSocket:
 
     async def _listen(self, session: AgentSession) -> None:
         # Beside the sessions folder, so that the socket can be found from the log.
-        folder = os.path.join(os.path.dirname(os.path.dirname(session.driver.log.path)), "run")
+        folder = os.path.join(os.path.dirname(os.path.dirname(session.driver.journal.log.path)), "run")
         path = os.path.join(folder, f"{session.id}.sock")
         try:
             listener = _bind_private(folder, path)

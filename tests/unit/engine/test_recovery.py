@@ -2,9 +2,11 @@
 
 import pytest
 
+from bobstay.engine.agent import RetryPolicy
 from bobstay.engine.limits import Limits, find_limit
-from bobstay.engine.recovery import FallBack, GiveUp, Prune, Recovery, RetryPolicy, Wait, after_error, prunable
+from bobstay.engine.recovery import FallBack, GiveUp, Prune, Wait, after_error, prunable
 from bobstay.engine.state import State
+from bobstay.engine.turn_state import Recovery
 from bobstay.model.event import BlockDone, MessageDone, Prompted, Pruned, ToolDone, TurnStarted
 from bobstay.model.message import Image, Text, ToolCall, ToolReply, Usage
 from bobstay.providers.base import ErrorKind, ProviderError

@@ -81,8 +81,9 @@ class NativeWorker:
             if isinstance(event, InteractionOpened) and event.id in pending:
                 self._parts.inbox.observe(self._open.id, event)  # it can be answered before the turn reaches it
         # Events recorded during the start are in the log, but were not read yet.
-        self._inner.driver.catch_up(envelope.event for envelope in self._open.read(branch[-1].seq if branch else 0))
-        self._open.attach_engine(self._inner.driver)
+        journal = self._inner.driver.journal
+        journal.catch_up(envelope.event for envelope in self._open.read(branch[-1].seq if branch else 0))
+        self._open.attach_engine(journal)
         self._inner.background.listeners.append(lambda _: self.nudge())
         self._open.record(WorkerStarted(self.id, "native", self.epoch))
         self._bypass.set(self._inner.mode, self._open.view.config.bypass_until)

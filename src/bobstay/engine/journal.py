@@ -1,0 +1,81 @@
+"""The journal of a session stores each event and folds it: the only way into the log, and where the state changes."""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from bobstay.engine.state import State
+from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
+from bobstay.model.event import (
+    BlockDone,
+    Durable,
+    Envelope,
+    Event,
+    InputDropped,
+    InputQueued,
+    InteractionEvent,
+    MessageDone,
+    NoticeEvent,
+    Prompted,
+    Pruned,
+    RunDone,
+    SettingsEvent,
+    TasksReplaced,
+    ToolDone,
+    ToolStarted,
+    TurnStarted,
+)
+from bobstay.model.session_events import SessionEvent, WorkerEvent
+from bobstay.sessions.log import Log
+
+
+class LogObserver(Protocol):
+    """A fold of its own: gets each event of the log, in order."""
+
+    def apply(self, event: Event) -> None: ...
+
+
+class Journal:
+    """Everything else with state (the permission policy, the tools' environment) observes it."""
+
+    def __init__(self, log: Log, state: State) -> None:
+        self.log = log
+        self.state = state
+        self.observers: list[LogObserver] = []
+        """Get each event right after it is folded into the state."""
+        self.listeners: list[Callable[[Envelope], None]] = []
+        """Called with each entry that is recorded here, after all folds."""
+
+    def record(self, event: Durable) -> Envelope:
+        """Store an event, then fold it.
+
+        Events before side effects, and input of a person, are synced to disk when this returns; all others are with
+        the operating system and survive the end of this process.
+        """
+        envelope = self.log.append(event, sync=_must_be_synced(event))
+        self.catch_up((event,))
+        for listener in self.listeners:
+            listener(envelope)
+        return envelope
+
+    def catch_up(self, events: Iterable[Durable]) -> None:
+        """Fold events that are in the log already."""
+        for event in events:
+            self.state = self.state.apply(event)
+            for observer in self.observers:
+                observer.apply(event)
+
+
+def _must_be_synced(event: Durable) -> bool:
+    match event:
+        case ToolStarted(read_only=read_only):
+            return not read_only
+        case Prompted(origin=origin):
+            return origin == "human"
+        case InputQueued() | RunDone() | BackgroundEnded():
+            return True
+        case InteractionEvent() | SettingsEvent() | SessionEvent() | WorkerEvent() | NoticeEvent():
+            return False
+        case InputDropped() | TurnStarted() | BlockDone() | MessageDone() | Pruned():
+            return False
+        case ToolDone() | TasksReplaced() | BackgroundStarted():
+            return False
