@@ -4,15 +4,25 @@ The order is: hooks, deny, ask, allow, mode, person. A hook's allow never overri
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+from typing import Any, Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from bobstay.engine import auto_mode
+from bobstay.engine.auto_mode import (
+    MOST_DENIALS,
+    Advice,
+    AutoModeApproval,
+    escalate,
+    may_advise,
+    refusal_text,
+    stopping_reason,
+)
 from bobstay.engine.engine_ports import Answer
 from bobstay.engine.event_redaction import redact_event
-from bobstay.engine.toolbox import Refused
+from bobstay.engine.toolbox import CallEnding, PreparedCall, Refused, Toolbox
 from bobstay.engine.turn_hooks import messages_of
 from bobstay.hooks.hook_event import HookCall, HookOutcome
 from bobstay.model.event import (
@@ -27,240 +37,263 @@ from bobstay.model.event import (
 )
 from bobstay.model.ids import new_id
 from bobstay.model.message import ToolCall
-from bobstay.permissions.access import Effect, PolicyDecision
+from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.permissions.rule_updates import update_problem
 
-if TYPE_CHECKING:
-    from bobstay.engine.pipeline import CallPipeline
+
+class PriorProgress(Struct, frozen=True):
+    """How far a call had come before a crash: a person was asked about it, and may have allowed it."""
+
+    opened: InteractionOpened | None = None
+    granted: InteractionClosed | None = None
 
 
-async def obtain_approval(pipeline: "CallPipeline") -> AsyncIterator[Event]:
-    """Return if the call may run.
+NO_PRIOR_PROGRESS = PriorProgress()
 
-    Raises:
-        Refused: it may not run; the text is for the model.
-    """
-    prepared, toolbox = pipeline.prepared, pipeline.toolbox
-    assert prepared is not None
-    tool = prepared.tool.name
-    accesses = prepared.tool.access(prepared.args, prepared.context)
-    decision = toolbox.judge.judge(tool, accesses, prepared.input, read_only=prepared.read_only)
-    decision = _apply_hook_decision(pipeline, decision)
-    prior = pipeline.prior.opened
-    if prior is not None and prior.call.input != toolbox.redactor.redact_value(prepared.input):
-        # The input differs from what the person was shown before the crash, so they are asked again.
-        yield InteractionClosed(prior.id, "cancelled", "its input changed", "restart")
-        pipeline.prior, prior = replace(pipeline.prior, opened=None), None
-    if pipeline.prior.granted is not None and decision.effect is not Effect.DENY:
-        _apply_earlier_grant(pipeline, pipeline.prior.granted)
-        return
-    if decision.effect is Effect.ALLOW:
-        if prior is not None:
-            yield InteractionClosed(prior.id, "allowed", decision.why, "rule")
-        pipeline.decided = Decided("accept", decision.source or "config", decision.reason_type, decision.why)
-        return
-    if decision.effect is Effect.DENY:
-        if prior is not None:
-            yield InteractionClosed(prior.id, "denied", decision.why, "rule")
-        pipeline.decided = Decided("reject", decision.source or "config", decision.reason_type, decision.why)
-        raise Refused(decision.why or f"Permission to use {tool} was denied.")
-    if prior is None and auto_mode.can_judge(pipeline, decision, accesses):
-        async for event in auto_mode.ask_advisor(pipeline, decision, accesses):
-            yield event
-        if pipeline.decided is not None:
+
+class Approval:
+    """Obtains the approval of one call. Consume `events` to its end; then the other fields hold the outcome."""
+
+    def __init__(self, toolbox: Toolbox, prepared: PreparedCall, hooked: HookOutcome, prior: PriorProgress) -> None:
+        """`hooked`: what the hooks before the call said."""
+        self.prepared = prepared
+        """The call as it is to run: an answer may change its input."""
+        self.decided: Decided | None = None
+        self.open_interaction = ""
+        """Id of the interaction that waits for an answer."""
+        self._toolbox = toolbox
+        self._hooked = hooked
+        self._prior = prior
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """End if the call may run.
+
+        Raises:
+            Refused: it may not run; the text is for the model.
+            ToolError: the input was changed, and the new one is invalid.
+        """
+        prepared, toolbox, prior = self.prepared, self._toolbox, self._prior.opened
+        accesses = prepared.accesses
+        decision = toolbox.judge.judge(prepared.tool.name, accesses, prepared.input, read_only=prepared.read_only)
+        decision = self._apply_hook_decision(decision)
+        if prior is not None and prior.call.input != toolbox.redactor.redact_value(prepared.input):
+            # The input differs from what the person was shown before the crash, so they are asked again.
+            yield InteractionClosed(prior.id, "cancelled", "its input changed", "restart")
+            prior = None
+        if self._prior.granted is not None and decision.effect is not Effect.DENY:
+            self._apply_earlier_grant(self._prior.granted)
             return
-        decision = auto_mode.escalate(pipeline, decision)
-    if toolbox.approver.can_ask:
-        async for event in _ask_person(pipeline, decision, accesses):
+        if decision.effect is not Effect.ASK:
+            if prior is not None:
+                outcome: Literal["allowed", "denied"] = "allowed" if decision.effect is Effect.ALLOW else "denied"
+                yield InteractionClosed(prior.id, outcome, decision.why, "rule")
+            self._apply_rule(decision)
+            return
+        auto, interaction = toolbox.auto, prepared.tool.interaction
+        if prior is None and auto is not None and may_advise(toolbox.judge.mode, interaction, decision, accesses):
+            advice = await auto.advise(prepared.tool.name, prepared.input, accesses, decision)
+            yield advice.event(prepared.context.call_id)
+            if self._apply_advice(auto, advice, decision):
+                return
+            decision = escalate(decision, advice)
+        shown = prior if toolbox.approver.can_ask else None
+        opened = redact_event(shown or self._build_request(decision, accesses), toolbox.redactor)
+        hook = _HookAnswer(toolbox, prepared, opened, decision, accesses)
+        if toolbox.approver.can_ask:
+            asking = self._ask_person(opened, hook, is_new=shown is None)
+        else:
+            asking = self._ask_hooks(opened, hook, decision)
+        async with aclosing(asking) as events:
+            async for event in events:
+                yield event
+
+    # ------------------------------------------------------------ without a question
+
+    def _apply_hook_decision(self, decision: PolicyDecision) -> PolicyDecision:
+        hooked = self._hooked
+        needs_person = self.prepared.tool.interaction != "permission"
+        is_open = decision.effect is Effect.ASK and decision.reason_type not in ("rule", "safety")
+        if hooked.decision == "allow" and is_open and not needs_person:
+            return PolicyDecision(Effect.ALLOW, hooked.reason or "a hook allowed it", "hook", "hook")
+        if hooked.decision == "ask" and decision.effect is not Effect.DENY:
+            return PolicyDecision(Effect.ASK, hooked.reason, "hook", "hook")
+        return decision
+
+    def _apply_rule(self, decision: PolicyDecision) -> None:
+        source = decision.source or "config"
+        if decision.effect is Effect.DENY:
+            rejected = Decided("reject", source, decision.reason_type, decision.why)
+            raise Refused(decision.why or f"Permission to use {self.prepared.tool.name} was denied.", rejected)
+        self.decided = Decided("accept", source, decision.reason_type, decision.why)
+
+    def _apply_earlier_grant(self, closed: InteractionClosed) -> None:
+        """Apply a person's approval from before a crash: the call runs with the input they saw."""
+        self.decided = Decided("accept", "user_temporary")
+        if closed.input is not None and closed.input != self.prepared.input:
+            self._rewrite(closed.input)
+
+    def _apply_advice(self, auto: AutoModeApproval, advice: Advice, decision: PolicyDecision) -> bool:
+        """Apply the advisor's answer; False if it leaves the call to a person."""
+        tool, toolbox = self.prepared.tool.name, self._toolbox
+        if advice.decision == "allow":
+            auto.count_approval()
+            self.decided = Decided("accept", "auto", "classifier", advice.reason)
+            return True
+        if advice.decision == "ask" and (toolbox.approver.can_ask or toolbox.hooks.wants("PermissionRequest", tool)):
+            return False
+        ending: CallEnding = ""
+        reason = ""
+        if advice.decision == "deny" and auto.count_refusal(self.prepared.context.call_id) >= MOST_DENIALS:
+            ending, reason = "auto_denied", stopping_reason(tool, advice, auto.denials)
+        rejected = Decided("reject", "auto", "classifier", advice.reason)
+        raise Refused(refusal_text(tool, advice, decision), rejected, ending, reason)
+
+    def _rewrite(self, input: dict[str, Any], *, by_hook: bool = False) -> None:
+        """Refuse a changed input that a rule forbids, or that a hook supplied although only people may allow it."""
+        self.prepared = prepared = self._toolbox.prepare_again(self.prepared, input)
+        decision = self._toolbox.judge.judge(
+            prepared.tool.name, prepared.accesses, prepared.input, read_only=prepared.read_only
+        )
+        for_people = by_hook and decision.effect is Effect.ASK and decision.reason_type == "safety"
+        if for_people or (decision.effect is Effect.DENY and decision.reason_type in ("rule", "safety")):
+            rejected = Decided("reject", decision.source, decision.reason_type, decision.why)
+            raise Refused(decision.why, rejected)
+
+    # ------------------------------------------------------------ with a question
+
+    def _build_request(self, decision: PolicyDecision, accesses: tuple[Access, ...]) -> InteractionOpened:
+        prepared, tool = self.prepared, self.prepared.tool
+        return InteractionOpened(
+            new_id(),
+            tool.interaction,
+            ToolCall(prepared.context.call_id, tool.name, prepared.input),
+            reason=decision.why,
+            reason_type=decision.reason_type,
+            suggestions=self._toolbox.judge.suggest(tool.name, accesses, prepared.input),
+            blocked_path=decision.blocked_path,
+            description=str(prepared.input.get("description", ""))[:500],
+            destructive=tool.destructive(prepared.args, prepared.context),
+        )
+
+    async def _ask_person(
+        self, opened: InteractionOpened, hook: "_HookAnswer", *, is_new: bool
+    ) -> AsyncGenerator[Event, None]:
+        """Ask a person for approval; a hook may answer first."""
+        self.open_interaction = opened.id
+        if is_new:
+            yield opened
+        notified = self._notify(opened)
+        answer = await self._first_answer(opened, hook)
+        self.open_interaction = ""
+        notes = [*hook.messages, *(messages_of(notified.result()) if notified and notified.done() else ())]
+        for note in notes:
+            yield note
+        changed = self._changed_input(opened, answer)
+        stored = None if changed is None else self._toolbox.redactor.redact_value(changed)
+        outcome: Literal["allowed", "denied"] = "allowed" if answer.allow else "denied"
+        yield InteractionClosed(opened.id, outcome, answer.message, answer.by, stored)
+        for event in self._apply_answer(answer, changed, stopped=hook.stopped):
             yield event
-        return
-    async for event in _ask_hooks(pipeline, decision, accesses):
-        yield event
 
+    async def _ask_hooks(
+        self, opened: InteractionOpened, hook: "_HookAnswer", decision: PolicyDecision
+    ) -> AsyncGenerator[Event, None]:
+        """Decide by hooks alone, because there is nobody to ask; without a hook's answer the call is refused."""
+        tool = self.prepared.tool.name
+        answer = await hook.wait() if hook.wanted else None
+        if hook.wanted:
+            decided = "none" if answer is None else "allow" if answer.allow else "deny"
+            yield HookRan(f"PermissionRequest:{tool}", "PermissionRequest", decided, answer.message if answer else "")
+        for note in hook.messages:
+            yield note
+        if answer is not None:
+            for event in self._apply_answer(answer, self._changed_input(opened, answer), stopped=hook.stopped):
+                yield event
+            return
+        raise Refused(
+            f"Permission to use {tool} was not granted, and nobody is here to ask. {decision.why} "
+            "Go on without it, or say what permission is needed.",
+            Decided("reject", "config", decision.reason_type or "default", decision.why),
+        )
 
-def _apply_hook_decision(pipeline: "CallPipeline", decision: PolicyDecision) -> PolicyDecision:
-    hooked = pipeline.hooked
-    needs_person = pipeline.prepared is not None and pipeline.prepared.tool.interaction != "permission"
-    may_allow = decision.effect is Effect.ASK and decision.reason_type not in ("rule", "safety") and not needs_person
-    if hooked.decision == "allow" and may_allow:
-        return PolicyDecision(Effect.ALLOW, hooked.reason or "a hook allowed it", "hook", "hook")
-    if hooked.decision == "ask" and decision.effect is not Effect.DENY:
-        return PolicyDecision(Effect.ASK, hooked.reason, "hook", "hook")
-    return decision
+    def _notify(self, opened: InteractionOpened) -> "asyncio.Task[HookOutcome] | None":
+        """Run Notification hooks, which tell the person that an answer is needed."""
+        toolbox = self._toolbox
+        kind = "elicitation_dialog" if opened.kind == "question" else "permission_prompt"
+        if not toolbox.hooks.wants("Notification", kind):
+            return None
+        what = "an answer from you" if opened.kind == "question" else f"your permission to use {opened.call.name}"
+        fields = {"message": f"bobstay needs {what}", "notification_type": kind}
+        return toolbox.start_hooks(HookCall("Notification", {**toolbox.facts(), **fields}, kind))
 
+    async def _first_answer(self, opened: InteractionOpened, hook: "_HookAnswer") -> Answer:
+        """Return the first answer: the person's, or that of a hook which decides for them."""
+        approver = self._toolbox.approver
+        if not hook.wanted:
+            return await approver.ask(opened)
+        person = asyncio.ensure_future(approver.ask(opened))
+        hooks = asyncio.ensure_future(hook.wait())
+        try:
+            await asyncio.wait([person, hooks], return_when=asyncio.FIRST_COMPLETED)
+            if hooks.done() and not person.done():
+                decided = hooks.result()
+                if decided is not None:
+                    return decided
+            return await person
+        finally:
+            for task in (person, hooks):
+                task.cancel()
+            await asyncio.wait([person, hooks])
 
-async def _ask_person(
-    pipeline: "CallPipeline", decision: PolicyDecision, accesses: tuple[Any, ...]
-) -> AsyncIterator[Event]:
-    """Ask a person for approval; a hook may answer first."""
-    toolbox = pipeline.toolbox
-    opened = pipeline.prior.opened or _build_request(pipeline, decision, accesses)
-    # The answer may return the redacted input as it was shown; the call still runs with its real input.
-    opened = redact_event(opened, toolbox.redactor)
-    pipeline.open_interaction = opened.id
-    if pipeline.prior.opened is None:
-        yield opened
-    notified = _notify(pipeline, opened)
-    hook = _HookAnswer(pipeline, opened, decision, accesses)
-    answer = await _first_answer(pipeline, opened, hook)
-    pipeline.open_interaction = ""
-    notes = [*hook.messages, *(messages_of(notified.result()) if notified and notified.done() else ())]
-    for note in notes:
-        yield note
-    changed = _changed_input(pipeline, opened, answer)
-    stored = None if changed is None else toolbox.redactor.redact_value(changed)
-    outcome: Literal["allowed", "denied"] = "allowed" if answer.allow else "denied"
-    yield InteractionClosed(opened.id, outcome, answer.message, answer.by, stored)
-    for event in _apply_answer(pipeline, answer, changed, stopped=hook.stopped):
-        yield event
+    def _changed_input(self, opened: InteractionOpened, answer: Answer) -> dict[str, Any] | None:
+        """The new input. An answer may return the redacted one as it was shown: the call keeps its real input then."""
+        return answer.input if answer.input not in (None, self.prepared.input, opened.call.input) else None
 
-
-async def _ask_hooks(
-    pipeline: "CallPipeline", decision: PolicyDecision, accesses: tuple[Any, ...]
-) -> AsyncIterator[Event]:
-    """Decide by hooks alone, because there is nobody to ask; without a hook's answer the call is refused."""
-    prepared = pipeline.prepared
-    assert prepared is not None
-    tool = prepared.tool.name
-    opened = redact_event(_build_request(pipeline, decision, accesses), pipeline.toolbox.redactor)
-    hook = _HookAnswer(pipeline, opened, decision, accesses)
-    answer = await hook.wait() if hook.wanted else None
-    if hook.wanted:
-        decided = "none" if answer is None else "allow" if answer.allow else "deny"
-        yield HookRan(f"PermissionRequest:{tool}", "PermissionRequest", decided, answer.message if answer else "")
-    for note in hook.messages:
-        yield note
-    if answer is not None:
-        changed = _changed_input(pipeline, opened, answer)
-        for event in _apply_answer(pipeline, answer, changed, stopped=hook.stopped):
-            yield event
-        return
-    pipeline.decided = Decided("reject", "config", decision.reason_type or "default", decision.why)
-    raise Refused(
-        f"Permission to use {tool} was not granted, and nobody is here to ask. {decision.why} "
-        "Go on without it, or say what permission is needed."
-    )
-
-
-def _build_request(pipeline: "CallPipeline", decision: PolicyDecision, accesses: tuple[Any, ...]) -> InteractionOpened:
-    prepared, judge = pipeline.prepared, pipeline.toolbox.judge
-    assert prepared is not None
-    tool = prepared.tool
-    return InteractionOpened(
-        new_id(),
-        tool.interaction,
-        ToolCall(pipeline.call.id, tool.name, prepared.input),
-        reason=decision.why,
-        reason_type=decision.reason_type,
-        suggestions=judge.suggest(tool.name, accesses, prepared.input),
-        blocked_path=decision.blocked_path,
-        description=str(prepared.input.get("description", ""))[:500],
-        destructive=tool.destructive(prepared.args, prepared.context),
-    )
-
-
-def _notify(pipeline: "CallPipeline", opened: InteractionOpened) -> "asyncio.Task[HookOutcome] | None":
-    """Run Notification hooks, which tell the person that an answer is needed."""
-    toolbox = pipeline.toolbox
-    kind = "elicitation_dialog" if opened.kind == "question" else "permission_prompt"
-    if not toolbox.hooks.wants("Notification", kind):
-        return None
-    what = "an answer from you" if opened.kind == "question" else f"your permission to use {opened.call.name}"
-    fields = {"message": f"bobstay needs {what}", "notification_type": kind}
-    return toolbox.start_hooks(HookCall("Notification", {**toolbox.facts(), **fields}, kind))
-
-
-def _changed_input(pipeline: "CallPipeline", opened: InteractionOpened, answer: Answer) -> dict[str, Any] | None:
-    assert pipeline.prepared is not None
-    return answer.input if answer.input not in (None, pipeline.prepared.input, opened.call.input) else None
-
-
-def _apply_answer(
-    pipeline: "CallPipeline", answer: Answer, changed: dict[str, Any] | None, *, stopped: bool
-) -> Iterator[Event]:
-    """Apply an answer to the call. Raises `Refused` if it may not run."""
-    assert pipeline.prepared is not None
-    tool, hooked = pipeline.prepared.tool, answer.by == "hook"
-    if not answer.allow:
-        source, kind = ("hook", "hook") if hooked else ("user_temporary", "")
-        pipeline.decided = Decided("reject", source, kind, answer.message)
-        why = answer.message or f"The user does not want {tool.name} to run with this input. Ask what to do instead."
-        if stopped:
-            pipeline.ending, pipeline.reason = "hook_stopped", answer.message
-        elif answer.interrupt:
-            pipeline.ending = "interrupt"
-        raise Refused(why)
-    lasting = any(update.get("destination", "session") != "session" for update in answer.updates)
-    by_person = Decided("accept", "user_permanent" if lasting else "user_temporary")
-    pipeline.decided = Decided("accept", "hook", "hook", answer.message) if hooked else by_person
-    yield from _permission_events(answer)
-    if changed is not None:
-        pipeline.rewrite(changed)
-        _check_still_permitted(pipeline, by_hook=hooked)
-
-
-def _apply_earlier_grant(pipeline: "CallPipeline", closed: InteractionClosed) -> None:
-    """Apply a person's approval from before a crash: the call runs with the input they saw."""
-    assert pipeline.prepared is not None
-    pipeline.decided = Decided("accept", "user_temporary")
-    if closed.input is not None and closed.input != pipeline.prepared.input:
-        pipeline.rewrite(closed.input)
-        _check_still_permitted(pipeline)
-
-
-def _check_still_permitted(pipeline: "CallPipeline", *, by_hook: bool = False) -> None:
-    """Refuse a changed input that a rule forbids, or that a hook supplied although only people may allow it."""
-    prepared, judge = pipeline.prepared, pipeline.toolbox.judge
-    assert prepared is not None
-    accesses = prepared.tool.access(prepared.args, prepared.context)
-    decision = judge.judge(prepared.tool.name, accesses, prepared.input, read_only=prepared.read_only)
-    for_people = by_hook and decision.effect is Effect.ASK and decision.reason_type == "safety"
-    if for_people or (decision.effect is Effect.DENY and decision.reason_type in ("rule", "safety")):
-        pipeline.decided = Decided("reject", decision.source, decision.reason_type, decision.why)
-        raise Refused(decision.why)
-
-
-async def _first_answer(pipeline: "CallPipeline", opened: InteractionOpened, hook: "_HookAnswer") -> Answer:
-    """Return the first answer: the person's, or that of a hook which decides for them."""
-    approver = pipeline.toolbox.approver
-    if not hook.wanted:
-        return await approver.ask(opened)
-    person = asyncio.ensure_future(approver.ask(opened))
-    hooks = asyncio.ensure_future(hook.wait())
-    try:
-        await asyncio.wait([person, hooks], return_when=asyncio.FIRST_COMPLETED)
-        if hooks.done() and not person.done():
-            decided = hooks.result()
-            if decided is not None:
-                return decided
-        return await person
-    finally:
-        for task in (person, hooks):
-            task.cancel()
-        await asyncio.wait([person, hooks])
+    def _apply_answer(self, answer: Answer, changed: dict[str, Any] | None, *, stopped: bool) -> Iterator[Event]:
+        """Apply an answer to the call. Raises `Refused` if it may not run."""
+        hooked = answer.by == "hook"
+        if not answer.allow:
+            tool = self.prepared.tool.name
+            why = answer.message or f"The user does not want {tool} to run with this input. Ask what to do instead."
+            source, kind = ("hook", "hook") if hooked else ("user_temporary", "")
+            ending: CallEnding = "hook_stopped" if stopped else "interrupt" if answer.interrupt else ""
+            rejected = Decided("reject", source, kind, answer.message)
+            raise Refused(why, rejected, ending, answer.message if stopped else "")
+        lasting = any(update.get("destination", "session") != "session" for update in answer.updates)
+        by_person = Decided("accept", "user_permanent" if lasting else "user_temporary")
+        self.decided = Decided("accept", "hook", "hook", answer.message) if hooked else by_person
+        yield from _permission_events(answer)
+        if changed is not None:
+            self._rewrite(changed, by_hook=hooked)
 
 
 class _HookAnswer:
     """The answer of PermissionRequest hooks, in place of a person's."""
 
     def __init__(
-        self, pipeline: "CallPipeline", opened: InteractionOpened, decision: PolicyDecision, accesses: tuple[Any, ...]
+        self,
+        toolbox: Toolbox,
+        prepared: PreparedCall,
+        opened: InteractionOpened,
+        decision: PolicyDecision,
+        accesses: tuple[Access, ...],
     ) -> None:
-        self._pipeline = pipeline
+        self._toolbox = toolbox
+        self._prepared = prepared
         self._opened = opened
         self._for_people = decision.reason_type == "safety"
         """A hook may deny a call that cannot be judged or is protected, but only a person may allow it."""
         leaves_sandbox = any(access.kind == "outside" for access in accesses)
-        self.wanted = not leaves_sandbox and pipeline.toolbox.hooks.wants("PermissionRequest", opened.call.name)
+        self.wanted = not leaves_sandbox and toolbox.hooks.wants("PermissionRequest", opened.call.name)
         self.messages: list[Noted] = []
         self.stopped = False
 
     async def wait(self) -> Answer | None:
         """Return the hooks' answer; None if they give none."""
         suggestions = list(self._opened.suggestions)
-        call = self._pipeline.hook_call("PermissionRequest", permission_suggestions=suggestions)
+        call = self._toolbox.hook_call("PermissionRequest", self._prepared, permission_suggestions=suggestions)
         call = replace(call, fields={**call.fields, "tool_input": self._opened.call.input})
-        outcome = await self._pipeline.toolbox.hooks.run(call)
+        outcome = await self._toolbox.hooks.run(call)
         self.messages = messages_of(outcome)
         if outcome.stop:
             self.stopped = True
@@ -282,14 +315,11 @@ class _HookAnswer:
 
 def _permission_events(answer: Answer) -> list[Event]:
     """Events for the permission updates of an answer: rules and directories in one, each mode in its own."""
+    problems = [why for update in answer.updates if (why := update_problem(update))]
     valid = [update for update in answer.updates if not update_problem(update)]
     rules = tuple(update for update in valid if update["type"] != "setMode")
-    events: list[Event] = [Noted(f"A permission update was ignored: {why}", "warning") for why in _defects(answer)]
+    events: list[Event] = [Noted(f"A permission update was ignored: {why}", "warning") for why in problems]
     if rules:
         events.append(PermissionsChanged(rules))
     events.extend(ModeChanged(str(update["mode"])) for update in valid if update["type"] == "setMode")
     return events
-
-
-def _defects(answer: Answer) -> list[str]:
-    return [why for update in answer.updates if (why := update_problem(update))]

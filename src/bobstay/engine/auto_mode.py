@@ -4,18 +4,15 @@ The advisor is asked only where no rule decided. Calls that a rule sends to a pe
 would remove a system or home directory, or that are themselves questions to a person never reach it.
 """
 
-from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from collections.abc import Callable
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bobstay.model.event import Advised, BlockDone, Decided, Event, InteractionClosed, Prompted, TurnStarted
+from bobstay.model.event import Advised, BlockDone, Event, InteractionClosed, Prompted, TurnStarted
 from bobstay.model.message import ToolCall, Usage, text_of
 from bobstay.permissions.access import Access, PolicyDecision
-
-if TYPE_CHECKING:
-    from bobstay.engine.pipeline import CallPipeline
 
 AdvisedDecision: TypeAlias = Literal["allow", "deny", "ask"]
 
@@ -45,6 +42,18 @@ class Advice(Struct, frozen=True):
     cost: float = 0.0
     api_ms: int = 0
 
+    def event(self, call_id: str) -> Advised:
+        return Advised(
+            call_id,
+            self.decision,
+            self.reason,
+            failed=self.failed,
+            model=self.model,
+            usage=self.usage,
+            cost=self.cost,
+            api_ms=self.api_ms,
+        )
+
 
 class Advisor(Protocol):
     async def advise(self, question: AdvisorQuestion) -> Advice:
@@ -59,7 +68,7 @@ class AutoModeApproval:
         """`make` creates the advisor when it is first needed: most sessions never need it."""
         self._make = make
         self._advisor: Advisor | None = None
-        self.prompts: list[str] = []
+        self._prompts: list[str] = []
         self.denials = 0
         """Answers of the model in a row with a call that the advisor refused."""
         self._answers: dict[str, str] = {}
@@ -72,6 +81,15 @@ class AutoModeApproval:
             self._advisor = self._make()
         return self._advisor
 
+    async def advise(
+        self, tool: str, input: dict[str, Any], accesses: tuple[Access, ...], decision: PolicyDecision
+    ) -> Advice:
+        """Ask the advisor about a call; `decision` says why a person would be asked."""
+        return await self.advisor.advise(AdvisorQuestion(tool, input, accesses, decision.why, tuple(self._prompts)))
+
+    def count_approval(self) -> None:
+        self.denials = 0
+
     def count_refusal(self, call_id: str) -> int:
         """Count a refusal, once per answer: the model could not know of the first when it made the other calls."""
         answer = self._answers.get(call_id, call_id)
@@ -83,7 +101,7 @@ class AutoModeApproval:
     def apply(self, event: Event) -> None:
         if isinstance(event, Prompted):
             if event.origin == "human" and not event.blocked:
-                self.prompts.append(text_of(event.blocks))
+                self._prompts.append(text_of(event.blocks))
         elif isinstance(event, BlockDone):
             if isinstance(event.block, ToolCall):
                 self._answers[event.block.id] = event.message_id
@@ -94,71 +112,31 @@ class AutoModeApproval:
             self.denials = 0
 
 
-def can_judge(pipeline: "CallPipeline", decision: PolicyDecision, accesses: tuple[Access, ...]) -> bool:
-    """Whether the advisor may decide about a call that a person would be asked about."""
-    prepared, toolbox = pipeline.prepared, pipeline.toolbox
+def may_advise(mode: str, interaction: str, decision: PolicyDecision, accesses: tuple[Access, ...]) -> bool:
+    """Whether an advisor may decide about a call that a person would be asked about."""
     return (
-        toolbox.auto is not None
-        and toolbox.judge.mode == "auto"
+        mode == "auto"
         and decision.reason_type == "default"
-        and prepared is not None
-        and prepared.tool.interaction == "permission"
+        and interaction == "permission"
         and not any(access.kind == "person" for access in accesses)
     )
 
 
-async def ask_advisor(
-    pipeline: "CallPipeline", decision: PolicyDecision, accesses: tuple[Access, ...]
-) -> AsyncIterator[Event]:
-    """Ask the advisor. Sets `pipeline.decided` if it allows the call; leaves it unset if a person is to decide.
-
-    Raises:
-        Refused: it denied the call, or left it open and there is nobody to ask.
-    """
-    from bobstay.engine.toolbox import Refused
-
-    prepared, auto = pipeline.prepared, pipeline.toolbox.auto
-    assert prepared is not None
-    assert auto is not None
-    tool = prepared.tool.name
-    advice = await auto.advisor.advise(
-        AdvisorQuestion(tool, prepared.input, accesses, decision.why, tuple(auto.prompts))
-    )
-    pipeline.advice = advice
-    yield Advised(
-        pipeline.call.id,
-        advice.decision,
-        advice.reason,
-        failed=advice.failed,
-        model=advice.model,
-        usage=advice.usage,
-        cost=advice.cost,
-        api_ms=advice.api_ms,
-    )
-    if advice.decision == "allow":
-        auto.denials = 0
-        pipeline.decided = Decided("accept", "auto", "classifier", advice.reason)
-        return
-    hooks = pipeline.toolbox.hooks
-    if advice.decision == "ask" and (pipeline.toolbox.approver.can_ask or hooks.wants("PermissionRequest", tool)):
-        return
-    pipeline.decided = Decided("reject", "auto", "classifier", advice.reason)
-    if advice.decision == "deny" and auto.count_refusal(pipeline.call.id) >= MOST_DENIALS:
-        pipeline.ending = "auto_denied"
-        pipeline.reason = (
-            f"Stopped: auto mode refused {auto.denials} calls in a row. The last was {tool}: {advice.reason} "
-            "Say what may be done, allow it by a rule, or go on in another permission mode."
-        )
-    raise Refused(_refusal(tool, advice, decision))
-
-
-def escalate(pipeline: "CallPipeline", decision: PolicyDecision) -> PolicyDecision:
+def escalate(decision: PolicyDecision, advice: Advice) -> PolicyDecision:
     """The decision to put before a person after the advisor left it open."""
-    reason = pipeline.advice.reason if pipeline.advice is not None else ""
-    return replace(decision, why=f"{decision.why} Auto mode leaves it to you: {reason}".strip())
+    return replace(decision, why=f"{decision.why} Auto mode leaves it to you: {advice.reason}".strip())
 
 
-def _refusal(tool: str, advice: Advice, decision: PolicyDecision) -> str:
+def stopping_reason(tool: str, advice: Advice, denials: int) -> str:
+    """Why the turn ends after so many refusals."""
+    return (
+        f"Stopped: auto mode refused {denials} calls in a row. The last was {tool}: {advice.reason} "
+        "Say what may be done, allow it by a rule, or go on in another permission mode."
+    )
+
+
+def refusal_text(tool: str, advice: Advice, decision: PolicyDecision) -> str:
+    """What the model reads about a call that the advisor refused, or left open with nobody to ask."""
     if advice.decision == "deny":
         return (
             f"Auto mode does not allow this use of {tool}: {advice.reason} "

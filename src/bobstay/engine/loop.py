@@ -21,7 +21,7 @@ from bobstay.engine.state import State
 from bobstay.engine.steering import Steering
 from bobstay.engine.step import Step
 from bobstay.engine.turn_control import TurnControl
-from bobstay.engine.turn_hooks import after_batch, after_stop, notes_for_result
+from bobstay.engine.turn_hooks import after_stop, notes_for_result, run_hooks
 from bobstay.engine.turn_state import StateSource, TurnState
 from bobstay.hooks.hook_event import NO_OPINION
 from bobstay.model.event import BlockDone, Ending, Event, RunDone
@@ -250,7 +250,9 @@ def _unstructured(turn: TurnState, failures: int) -> RunDone | None:
 
 async def _before_next(turn: TurnState, step: Step) -> AsyncGenerator[Event, None]:
     """Run the PostToolBatch hooks, and check for repetition."""
-    outcome = await turn.control.unless_aborted(after_batch(turn.agent.toolbox, step.pipelines)) or NO_OPINION
+    calls = [pipeline.hook_fields for pipeline in step.pipelines]
+    batch = run_hooks(turn.agent.toolbox, "PostToolBatch", tool_calls=calls)
+    outcome = await turn.control.unless_aborted(batch) or NO_OPINION
     for note in notes_for_result(outcome, "PostToolBatch"):
         yield note
     if outcome.stop or outcome.decision == "block":

@@ -7,30 +7,27 @@ end the run, but a person or a hook may ask for that.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any, Literal
 
-from msgspec import Struct
-
-from bobstay.engine import approval
-from bobstay.engine.auto_mode import Advice
+from bobstay.engine.approval import NO_PRIOR_PROGRESS, Approval, PriorProgress
 from bobstay.engine.event_redaction import redact_parts
 from bobstay.engine.tool_progress import ProgressChannel
-from bobstay.engine.toolbox import PreparedCall, Refused, Toolbox
+from bobstay.engine.toolbox import CallEnding, PreparedCall, Refused, Toolbox
 from bobstay.engine.turn_hooks import notes_for_result
-from bobstay.hooks.hook_event import HookCall, HookName, HookOutcome
+from bobstay.hooks.hook_event import NO_OPINION, HookOutcome
 from bobstay.model.event import (
     Decided,
     Event,
     HookRan,
     InteractionClosed,
-    InteractionOpened,
     Noted,
     ToolDone,
     ToolStarted,
 )
 from bobstay.model.message import ReplyPart, Text, ToolCall, ToolReply
-from bobstay.tools.base import Outcome, ToolError
+from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.output_limit import limit_output
 
 log = logging.getLogger(__name__)
@@ -42,31 +39,21 @@ HARMLESS = frozenset({"read", "none", "person"})
 """Kinds of access that change nothing outside the session."""
 
 
-class PriorProgress(Struct, frozen=True):
-    """How far a call had come before a crash: a person was asked about it, and may have allowed it."""
-
-    opened: InteractionOpened | None = None
-    granted: InteractionClosed | None = None
-
-
-NO_PRIOR_PROGRESS = PriorProgress()
-
-
 class CallPipeline:
     """One call on its way to its reply. Consume `events` to its end; then the other fields hold the outcome."""
 
     def __init__(self, toolbox: Toolbox, call: ToolCall, prior: PriorProgress = NO_PRIOR_PROGRESS) -> None:
         self.call = call
-        self.prior = prior
         self.done: ToolDone | None = None
-        self.ending: Literal["", "interrupt", "hook_stopped", "deferred", "auto_denied"] = ""
+        self.ending: CallEnding = ""
         self.reason = ""
         self.structured: Any = None
-        self.decided: Decided | None = None
-        self.advice: Advice | None = None
-        self.open_interaction = ""
-        self.toolbox = toolbox
         self.prepared: PreparedCall | None = None
+        self._toolbox = toolbox
+        self._prior = prior
+        self._hooked = NO_OPINION
+        self._approval: Approval | None = None
+        self._decided: Decided | None = None
         self._channel = ProgressChannel(call.id, toolbox.redactor)
         self._started = 0.0
         self.refusal = ""
@@ -80,8 +67,9 @@ class CallPipeline:
         """Take the call through its phases, ending with its `ToolDone`. On cancellation, see `interrupted`."""
         try:
             await self.ticket.wait_ready()
-            async for event in self._phases():
-                yield event
+            async with aclosing(self._phases()) as phases:
+                async for event in phases:
+                    yield event
         except Exception as error:  # boundary: a defect in a tool or hook must not end the run
             log.exception("call of %s broke", self.call.name)
             fault = f"{type(error).__name__}: {error}"
@@ -92,52 +80,81 @@ class CallPipeline:
     def interrupted(self, reason: str) -> list[Event]:
         """Return the last events of a cancelled call; `reason` says why, such as `by the user`."""
         closing: list[Event] = []
-        if self.open_interaction:
-            closing.append(InteractionClosed(self.open_interaction, "cancelled", by="interrupt"))
+        if self._approval is not None and self._approval.open_interaction:
+            closing.append(InteractionClosed(self._approval.open_interaction, "cancelled", by="interrupt"))
         began = self._started > 0
         text = (INTERRUPTED if began else NEVER_STARTED).format(reason=reason)
         self.done = self._reply(text, is_error=True, interrupted=True)
         return [*closing, self.done]
 
-    async def _phases(self) -> AsyncIterator[Event]:
+    @property
+    def hook_fields(self) -> dict[str, Any]:
+        """The call and its result, for hooks after a batch of calls."""
+        return {
+            "tool_name": self.prepared.tool.name if self.prepared else self.call.name,
+            "tool_input": (self.prepared or self.call).input,
+            "tool_use_id": self.call.id,
+            "tool_response": self.done.reply.text if self.done is not None else "",
+        }
+
+    async def _phases(self) -> AsyncGenerator[Event, None]:
         if self.prepared is None:
             yield self._finish(self._error(f"<tool_use_error>{self.refusal}</tool_use_error>"))
             return
         try:
-            checked = self.prepared
-            await checked.tool.check(checked.args, self._current_context())
-            self._check_placeholders()
-            async for event in self._run_pre_hooks():
-                yield event
-            if not self.ending:
-                async for event in approval.obtain_approval(self):
+            async with aclosing(self._before_run(self.prepared)) as events:
+                async for event in events:
                     yield event
-            if self.prepared is not checked:
-                await self.prepared.tool.check(self.prepared.args, self._current_context())
-                self._check_placeholders()
         except ToolError as error:
             yield self._finish(self._error(f"<tool_use_error>{error}</tool_use_error>", error.display))
             return
         except Refused as refusal:
+            self._decided, self.ending, self.reason = refusal.decided, refusal.ending, refusal.reason
             yield self._finish(self._error(str(refusal), denied=True))
             return
         if self.ending == "deferred":
             return
-        async for event in self._run():
-            yield event
+        async with aclosing(self._run(self.prepared)) as events:
+            async for event in events:
+                yield event
 
-    def _check_placeholders(self) -> None:
+    async def _before_run(self, checked: PreparedCall) -> AsyncGenerator[Event, None]:
+        """Second to fourth phase. Raises `ToolError` or `Refused` if the call may not run."""
+        await self._check(checked)
+        async with aclosing(self._run_pre_hooks(checked)) as events:
+            async for event in events:
+                yield event
+        if not self.ending:
+            async with aclosing(self._obtain_approval(self.prepared or checked)) as events:
+                async for event in events:
+                    yield event
+        if self.prepared is not None and self.prepared is not checked:
+            await self._check(self.prepared)
+
+    async def _obtain_approval(self, prepared: PreparedCall) -> AsyncGenerator[Event, None]:
+        self._approval = approval = Approval(self._toolbox, prepared, self._hooked, self._prior)
+        try:
+            async with aclosing(approval.events()) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self._decided = approval.decided
+            self._continue_with(approval.prepared)
+
+    async def _check(self, prepared: PreparedCall) -> None:
+        await prepared.tool.check(prepared.args, self._update_context(prepared))
+        self._check_placeholders(prepared)
+
+    def _check_placeholders(self, prepared: PreparedCall) -> None:
         """Refuse to write a placeholder over the secret it stands for, which would destroy the secret.
 
         A command can write anything, and so may a tool that does not declare its accesses, so every call is refused
         that is not certainly read-only. Searching for the placeholder itself is harmless.
         """
-        prepared = self.prepared
-        assert prepared is not None
-        placeholder = self.toolbox.redactor.find_placeholder(prepared.input)
+        placeholder = self._toolbox.redactor.find_placeholder(prepared.input)
         if not placeholder or prepared.read_only:
             return
-        accesses = prepared.tool.access(prepared.args, prepared.context)
+        accesses = prepared.accesses
         if accesses and all(access.kind in HARMLESS for access in accesses):
             return
         raise ToolError(
@@ -148,79 +165,66 @@ class CallPipeline:
 
     # ------------------------------------------------------------ third phase
 
-    async def _run_pre_hooks(self) -> AsyncIterator[Event]:
-        assert self.prepared is not None
-        tool = self.prepared.tool.name
-        self.hooked = HookOutcome()
-        if not self.toolbox.hooks.wants("PreToolUse", tool):
+    async def _run_pre_hooks(self, prepared: PreparedCall) -> AsyncGenerator[Event, None]:
+        tool, hooks = prepared.tool.name, self._toolbox.hooks
+        if not hooks.wants("PreToolUse", tool):
             return
-        self.hooked = outcome = await self.toolbox.hooks.run(self.hook_call("PreToolUse"))
+        self._hooked = outcome = await hooks.run(self._toolbox.hook_call("PreToolUse", prepared))
         yield HookRan(f"PreToolUse:{tool}", "PreToolUse", outcome.decision or "none", outcome.reason)
         for note in notes_for_result(outcome, f"PreToolUse:{tool}"):
             yield note
         if outcome.decision in ("deny", "block") or outcome.stop:
-            if outcome.stop:
-                self.ending, self.reason = "hook_stopped", outcome.stop_reason
-            self.decided = Decided("reject", "hook", "hook", outcome.reason)
-            raise Refused(f"PreToolUse:{tool} hook error: {outcome.reason or outcome.stop_reason or 'denied'}")
+            text = f"PreToolUse:{tool} hook error: {outcome.reason or outcome.stop_reason or 'denied'}"
+            rejected = Decided("reject", "hook", "hook", outcome.reason)
+            raise Refused(text, rejected, "hook_stopped" if outcome.stop else "", outcome.stop_reason)
         if outcome.updated_input is not None:
-            self.rewrite(outcome.updated_input)
+            self._continue_with(self._toolbox.prepare_again(prepared, outcome.updated_input))
         if outcome.decision == "defer":
             self.ending = "deferred"
 
-    def hook_call(self, name: HookName, **fields: Any) -> HookCall:
-        """Build the hook call for a tool event."""
-        assert self.prepared is not None
-        prepared, tool = self.prepared, self.prepared.tool
-        common = {"tool_name": tool.name, "tool_input": prepared.input, "tool_use_id": self.call.id}
-        accesses = tool.access(prepared.args, prepared.context)
-        return HookCall(name, {**self.toolbox.facts(), **common, **fields}, tool.name, self.call.id, accesses)
-
-    def rewrite(self, input: dict[str, Any]) -> None:
-        """Continue with another input, validated like the first."""
-        assert self.prepared is not None
-        try:
-            self.prepared = self.toolbox.prepare_again(self.prepared, input)
-        except Refused as refusal:
-            raise ToolError(f"The input was rewritten, and the new input is invalid. {refusal}") from refusal
-        self.ticket.claims = self.prepared.tool.claims(self.prepared.args, self.prepared.context)
+    def _continue_with(self, prepared: PreparedCall) -> None:
+        """Continue with another input, which may claim other resources."""
+        if prepared is not self.prepared:
+            self.prepared = prepared
+            self.ticket.claims = prepared.claims
 
     # ------------------------------------------------------------ fifth and sixth phase
 
-    async def _run(self) -> AsyncIterator[Event]:
-        prepared = self.prepared
-        assert prepared is not None
+    async def _run(self, prepared: PreparedCall) -> AsyncGenerator[Event, None]:
         await self.ticket.start()
         yield ToolStarted(self.call.id, prepared.tool.name, prepared.input, prepared.read_only)
         self._started = time.monotonic()
-        task = asyncio.ensure_future(prepared.tool.run(prepared.args, self._current_context()))
+        task = asyncio.ensure_future(prepared.tool.run(prepared.args, self._update_context(prepared)))
         self._channel.follow(task)
         try:
             async for progress in self._channel:
                 yield progress
             outcome = await task
         except ToolError as error:
-            async for event in self._failed(str(error), error.display):
-                yield event
+            async with aclosing(self._failed(prepared, str(error), error.display)) as events:
+                async for event in events:
+                    yield event
             return
         finally:
             await _cancel_and_wait(task)
         for event in outcome.events:
             yield event
         if outcome.is_error:
-            async for event in self._failed(outcome.content, outcome.display, outcome):
+            rest = self._failed(prepared, outcome.content, outcome.display, outcome)
+        else:
+            rest = self._succeeded(prepared, outcome)
+        async with aclosing(rest) as events:
+            async for event in events:
                 yield event
-            return
-        async for event in self._succeeded(outcome):
-            yield event
 
-    async def _succeeded(self, outcome: Outcome) -> AsyncIterator[Event]:
-        assert self.prepared is not None
-        tool, hooks = self.prepared.tool, self.toolbox.hooks
+    async def _succeeded(self, prepared: PreparedCall, outcome: Outcome) -> AsyncGenerator[Event, None]:
+        tool, hooks = prepared.tool, self._toolbox.hooks
         notes: list[Event] = []
         content, display = outcome.content, outcome.display
         if hooks.wants("PostToolUse", tool.name):
-            after = await self._run_post_hooks("PostToolUse", {"tool_response": self._hook_view(display, content)})
+            # Redacted, because hooks may run elsewhere.
+            response = self._toolbox.redactor.redact_value(display if display is not None else content)
+            after = await self._run_post_hooks("PostToolUse", prepared, tool_response=response)
             yield HookRan(f"PostToolUse:{tool.name}", "PostToolUse", after.decision or "none", after.reason)
             notes = notes_for_result(after, f"PostToolUse:{tool.name}", objects=True)
             if after.updated_output is not None:
@@ -236,16 +240,18 @@ class CallPipeline:
             yield note
 
     async def _failed(
-        self, content: str | tuple[ReplyPart, ...], display: Any, outcome: Outcome | None = None
-    ) -> AsyncIterator[Event]:
-        assert self.prepared is not None
-        tool, hooks = self.prepared.tool, self.toolbox.hooks
+        self,
+        prepared: PreparedCall,
+        content: str | tuple[ReplyPart, ...],
+        display: Any,
+        outcome: Outcome | None = None,
+    ) -> AsyncGenerator[Event, None]:
+        tool, hooks = prepared.tool, self._toolbox.hooks
         notes: list[Event] = []
         if hooks.wants("PostToolUseFailure", tool.name):
             text = content if isinstance(content, str) else "\n".join(p.text for p in content if isinstance(p, Text))
-            after = await self._run_post_hooks(
-                "PostToolUseFailure", {"error": self.toolbox.redactor.redact(text), "is_interrupt": False}
-            )
+            error = self._toolbox.redactor.redact(text)
+            after = await self._run_post_hooks("PostToolUseFailure", prepared, error=error, is_interrupt=False)
             yield HookRan(
                 f"PostToolUseFailure:{tool.name}", "PostToolUseFailure", after.decision or "none", after.reason
             )
@@ -255,26 +261,22 @@ class CallPipeline:
             yield note
 
     async def _run_post_hooks(
-        self, name: Literal["PostToolUse", "PostToolUseFailure"], fields: dict[str, Any]
+        self, name: Literal["PostToolUse", "PostToolUseFailure"], prepared: PreparedCall, **fields: Any
     ) -> HookOutcome:
-        outcome = await self.toolbox.hooks.run(self.hook_call(name, **fields, duration_ms=self._elapsed()))
+        call = self._toolbox.hook_call(name, prepared, **fields, duration_ms=self._elapsed())
+        outcome = await self._toolbox.hooks.run(call)
         if outcome.stop:
             self.ending, self.reason = "hook_stopped", outcome.stop_reason
         return outcome
 
     # ------------------------------------------------------------ replies
 
-    def _hook_view(self, display: Any, content: Any) -> Any:
-        """The result for hooks, redacted because they may run elsewhere."""
-        return self.toolbox.redactor.redact_value(display if display is not None else content)
-
-    def _current_context(self) -> Any:
+    def _update_context(self, prepared: PreparedCall) -> Context:
         """Update the context: an earlier call may have changed the working directory or the mode."""
-        assert self.prepared is not None
-        self.prepared.context = self.toolbox.tool_environment.context(
-            self.call.id, self.toolbox.judge.mode, self._channel.report
+        prepared.context = self._toolbox.tool_environment.context(
+            self.call.id, self._toolbox.judge.mode, self._channel.report
         )
-        return self.prepared.context
+        return prepared.context
 
     def _finish(self, done: ToolDone) -> ToolDone:
         self.done = done
@@ -296,7 +298,7 @@ class CallPipeline:
         prepared = self.prepared
         cap = prepared.tool.cap if prepared else 10_000
         parts, _ = limit_output(
-            redact_parts(content, self.toolbox.redactor), cap, self.toolbox.tool_environment.spill, self.call.id
+            redact_parts(content, self._toolbox.redactor), cap, self._toolbox.tool_environment.spill, self.call.id
         )
         rewritten = prepared.input if prepared and prepared.input is not self.call.input else None
         return ToolDone(
@@ -304,7 +306,7 @@ class CallPipeline:
             name=prepared.tool.name if prepared else self.call.name,
             display=display,
             duration_ms=self._elapsed(),
-            decided=self.decided,
+            decided=self._decided,
             denied=denied,
             interrupted=interrupted,
             input=rewritten,

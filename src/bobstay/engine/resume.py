@@ -1,8 +1,8 @@
 """Resumes the tool calls of an answer after a crash: a call that had started is not run again, the others are run."""
 
 from bobstay.engine.agent import Agent, RequestBuilder
+from bobstay.engine.approval import PriorProgress
 from bobstay.engine.engine_ports import Route
-from bobstay.engine.pipeline import PriorProgress
 from bobstay.engine.state import State
 from bobstay.engine.step import Step
 from bobstay.engine.turn_control import TurnControl

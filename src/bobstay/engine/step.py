@@ -9,8 +9,9 @@ from typing import Literal
 from msgspec.structs import replace
 
 from bobstay.engine.agent import Agent
+from bobstay.engine.approval import NO_PRIOR_PROGRESS, PriorProgress
 from bobstay.engine.engine_ports import Route
-from bobstay.engine.pipeline import NO_PRIOR_PROGRESS, CallPipeline, PriorProgress, not_started_reply
+from bobstay.engine.pipeline import CallPipeline, not_started_reply
 from bobstay.engine.repeat_guard import FinishedCall
 from bobstay.engine.toolbox import CUT_OFF
 from bobstay.engine.turn_control import TurnControl

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -10,11 +10,13 @@ from bobstay.engine.auto_mode import AutoModeApproval
 from bobstay.engine.call_scheduler import CallScheduler, CallTicket
 from bobstay.engine.engine_ports import Approver, PermissionJudge
 from bobstay.engine.tool_environment import ToolEnvironment
-from bobstay.hooks.hook_event import HookCall, HookOutcome, Hooks
+from bobstay.hooks.hook_event import HookCall, HookName, HookOutcome, Hooks
+from bobstay.model.event import Decided
 from bobstay.model.message import ToolCall
+from bobstay.permissions.access import Access
 from bobstay.providers.base import ToolSpec
 from bobstay.redaction.redactor import Redactor
-from bobstay.tools.base import Context, Tool
+from bobstay.tools.base import Claim, Context, Tool, ToolError
 from bobstay.tools.input_validation import InvalidInputError, parse_input
 from bobstay.tools.tool_registry import ToolRegistry
 
@@ -22,6 +24,10 @@ CUT_OFF = (
     "Your output limit cut this call off before its input was complete: it had no effect. Do not send it again as it "
     "was. Write it in parts: a shorter call first, then further calls that add the rest."
 )
+
+
+CallEnding: TypeAlias = Literal["", "interrupt", "hook_stopped", "deferred", "auto_denied"]
+"""How a call may end its turn, if it does."""
 
 
 class PreparedCall(Struct):
@@ -33,9 +39,23 @@ class PreparedCall(Struct):
     input: dict[str, Any]
     read_only: bool
 
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        return self.tool.access(self.args, self.context)
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        return self.tool.claims(self.args, self.context)
+
 
 class Refused(Exception):  # noqa: N818 - it names what happened to the call
-    """The call is refused; the model reads the text."""
+    """The call is refused; the model reads the text. `reason` says why the turn ends too, if it does."""
+
+    def __init__(self, text: str, decided: Decided | None = None, ending: CallEnding = "", reason: str = "") -> None:
+        super().__init__(text)
+        self.decided = decided
+        self.ending = ending
+        self.reason = reason
 
 
 class Toolbox:
@@ -91,9 +111,18 @@ class Toolbox:
         """Validate an input that a hook or a person rewrote.
 
         Raises:
-            Refused: the input is invalid.
+            ToolError: the input is invalid.
         """
-        return self._prepared(before.tool, before.context.call_id, input, before.context.report, from_model=False)
+        try:
+            return self._prepared(before.tool, before.context.call_id, input, before.context.report, from_model=False)
+        except Refused as refusal:
+            raise ToolError(f"The input was rewritten, and the new input is invalid. {refusal}") from refusal
+
+    def hook_call(self, name: HookName, prepared: PreparedCall, **fields: Any) -> HookCall:
+        """Build the hook call for a tool event."""
+        tool, call_id = prepared.tool.name, prepared.context.call_id
+        common = {"tool_name": tool, "tool_input": prepared.input, "tool_use_id": call_id}
+        return HookCall(name, {**self.facts(), **common, **fields}, tool, call_id, prepared.accesses)
 
     def start_hooks(self, call: HookCall) -> "asyncio.Task[HookOutcome]":
         """Start hooks without waiting for their answer. They may outlive the call, but not the session."""
@@ -111,9 +140,7 @@ class Toolbox:
 
     def enter(self, prepared: PreparedCall | None) -> CallTicket:
         """Add the call to the schedule. A call that will be refused anyway claims nothing."""
-        if prepared is None:
-            return self.scheduler.enter(())
-        return self.scheduler.enter(prepared.tool.claims(prepared.args, prepared.context))
+        return self.scheduler.enter(() if prepared is None else prepared.claims)
 
     def _prepared(
         self,

@@ -1,18 +1,15 @@
 """Hooks of a turn that belong to no single tool call: at the prompt, after a batch of calls, and at the end."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
+from bobstay.engine.toolbox import Toolbox
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookName, HookOutcome
 from bobstay.model.event import Durable, Event, Noted, Prompted, RunDone
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text
 from bobstay.model.session_events import SessionChanged
-
-if TYPE_CHECKING:
-    from bobstay.engine.pipeline import CallPipeline
-    from bobstay.engine.toolbox import Toolbox
 
 FAILURES = frozenset({"api_error", "prompt_too_long", "max_output", "refused"})
 """Endings in which the model's service failed: `StopFailure` hooks run then, and `Stop` hooks do not."""
@@ -36,26 +33,14 @@ class StopHookBlocks(Struct):
         return self.in_a_row <= limit
 
 
-async def run_hooks(toolbox: "Toolbox", name: HookName, **fields: Any) -> HookOutcome:
+async def run_hooks(toolbox: Toolbox, name: HookName, **fields: Any) -> HookOutcome:
     """Run the hooks of an event without a subject."""
     if not toolbox.hooks.wants(name):
         return NO_OPINION
     return await toolbox.hooks.run(HookCall(name, {**toolbox.facts(), **fields}, tool_use_id=new_id()))
 
 
-async def after_batch(toolbox: "Toolbox", pipelines: "list[CallPipeline]") -> HookOutcome:
-    if not toolbox.hooks.wants("PostToolBatch"):
-        return NO_OPINION
-    calls = []
-    for pipeline in pipelines:
-        prepared, done = pipeline.prepared, pipeline.done
-        response = {"tool_use_id": pipeline.call.id, "tool_response": done.reply.text if done is not None else ""}
-        name = prepared.tool.name if prepared else pipeline.call.name
-        calls.append({"tool_name": name, "tool_input": (prepared or pipeline.call).input, **response})
-    return await run_hooks(toolbox, "PostToolBatch", tool_calls=calls)
-
-
-async def after_failure(toolbox: "Toolbox", done: RunDone) -> HookOutcome:
+async def after_failure(toolbox: Toolbox, done: RunDone) -> HookOutcome:
     """Run the hooks for a turn that ended in one of `FAILURES`."""
     return await run_hooks(toolbox, "StopFailure", error=done.error or "unknown", last_assistant_message=done.text)
 
