@@ -37,13 +37,13 @@ def says(verdict: str, reason: str = "because", **more: Any) -> Step:
 class Scene:
     """A session in auto mode, its script, and the script of its judge."""
 
-    def __init__(self, server: ModelServer, here: World, limit: float = 20.0, lists: AutoMode | None = None) -> None:
-        self.server, self.here = server, here
-        toolbox = here.driver.agent.toolbox
-        advisor = SmallModel(here.routes, lambda: JUDGE, lists or AutoMode(), toolbox.redactor, limit=limit)
-        toolbox.auto = AutoModeApproval(lambda: advisor)
-        here.journal.observers.append(toolbox.auto)
-        self.verdicts: list[Step] = []
+    def __init__(self, server: ModelServer, world: Make, limit: float, lists: AutoMode | None, **options: Any) -> None:
+        self.server, self.limit, self.lists = server, limit, lists or AutoMode()
+        self.here = world(**{"mode": "auto", "auto": AutoModeApproval(self.advisor), **options})
+
+    def advisor(self) -> SmallModel:
+        redactor = self.here.driver.agent.toolbox.redactor
+        return SmallModel(self.here.routes, lambda: JUDGE, self.lists, redactor, limit=self.limit)
 
     def play(self, name: str, *steps: Step, verdicts: list[Step]) -> str:
         """The prompt for a run in which the model says `steps` and the judge `verdicts`, one after the other."""
@@ -63,7 +63,7 @@ class Scene:
 @pytest.fixture
 def scene(server: ModelServer, world: Make) -> Callable[..., Scene]:
     def make(limit: float = 20.0, lists: AutoMode | None = None, **options: Any) -> Scene:
-        return Scene(server, world(mode="auto", **options), limit, lists)
+        return Scene(server, world, limit, lists, **options)
 
     return make
 
@@ -285,8 +285,8 @@ async def test_a_question_for_a_person_and_a_hooks_ask_go_to_the_person(scene: C
     assert not here.asked
 
 
-async def test_other_modes_do_not_ask_the_judge(server: ModelServer, world: Make) -> None:
-    here = Scene(server, world(mode="default"))
+async def test_other_modes_do_not_ask_the_judge(scene: Callable[..., Scene]) -> None:
+    here = scene(mode="default")
     await here.here.run(here.play("other", touch(), END, verdicts=[]))
     assert not here.asked
 

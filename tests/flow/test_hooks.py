@@ -86,17 +86,13 @@ async def test_a_prompt_that_a_hook_only_stops_is_kept(server: ModelServer, worl
 async def test_the_hook_of_a_prompt_gets_its_id_the_mode_and_the_effort(server: ModelServer, world: Make) -> None:
     hooks = Listeners(UserPromptSubmit=hook(), Stop=hook())
     here = world(hooks=hooks, effort="low")
-    here.driver.agent.toolbox.facts = here.driver.facts = lambda: {
-        "permission_mode": "default",
-        **here.driver.turn_facts(),
-    }
     await here.run(server.play("facts", END))
     prompt, stop = hooks.calls
     assert prompt.fields["prompt_id"] == stop.fields["prompt_id"] == here.of(Prompted)[0].id
     assert prompt.fields["permission_mode"] == "default"
     assert prompt.fields["effort"] == stop.fields["effort"] == {"level": "low"}
     assert stop.fields["background_tasks"] == []
-    assert "effort" not in here.driver.turn_facts(), "between turns there is none"
+    assert "effort" not in here.driver.agent.toolbox.facts(), "between turns there is none"
 
 
 async def test_a_hook_may_name_the_session(server: ModelServer, world: Make) -> None:

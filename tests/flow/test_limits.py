@@ -197,8 +197,7 @@ async def test_a_model_that_thinks_is_only_asked_to_give_the_structure(
     server: ModelServer, world: Make, thinking: Any
 ) -> None:
     """Claude refuses to be forced while it thinks."""
-    here = world(schema=SCHEMA)
-    here.driver.agent.thinking = thinking
+    here = world(schema=SCHEMA, thinking=thinking)
     done = await here.run(server.play("thinks", Step(blocks=[Say("It is Ada.")]), FILLED))
     assert done.structured == {"name": "Ada", "age": 36}
     assert server.refused == []

@@ -55,8 +55,7 @@ async def test_the_next_try_may_be_as_long_as_the_model_can_write(server: ModelS
 
 
 async def test_a_limit_that_somebody_set_is_not_raised(server: ModelServer, world: Make) -> None:
-    here = world()
-    here.driver.agent.max_output = 1_000
+    here = world(max_output=1_000)
     await here.run(server.play("cut", Step(blocks=[Say("Cut")], stop="max_tokens"), FINE))
     assert [request.body["max_tokens"] for request in server.requests] == [1_000, 1_000]
 

@@ -145,16 +145,14 @@ async def test_what_a_hook_adds_to_a_steering_message_is_read_with_it(server: Mo
 @pytest.mark.parametrize("last", [False, True])
 async def test_a_hook_may_end_the_turn_at_a_steering_message(server: ModelServer, world: Make, last: bool) -> None:
     answers = [HookOutcome(), HookOutcome(stop=True, stop_reason="ENOUGH")]
-    here = world(allow=("Bash",), hooks=Listeners(UserPromptSubmit=lambda _: answers.pop(0)))
-    here.driver.take_at_end = last
+    here = world(allow=("Bash",), hooks=Listeners(UserPromptSubmit=lambda _: answers.pop(0)), take_at_end=last)
     steps, moment = ((BOTH,), TextDelta) if last else ((TOOL, BOTH), ToolStarted)
     done = await here.run(server.play("ends", *steps), queue_on(moment, here, STEER))
     assert (done.ending, done.text, len(server.requests)) == ("hook_stopped", "ENOUGH", 1)
 
 
 async def test_a_blocked_message_during_the_last_answer_lets_the_turn_end(server: ModelServer, world: Make) -> None:
-    here = world(hooks=Listeners(UserPromptSubmit=guard))
-    here.driver.take_at_end = True
+    here = world(hooks=Listeners(UserPromptSubmit=guard), take_at_end=True)
     done = await here.run(server.play("last", BOTH), queue_on(TextDelta, here, STEER))
     assert (done.ending, done.text, len(server.requests)) == ("completed", "Both.", 1)
     assert here.driver.state.queued == ()

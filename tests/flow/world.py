@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bobstay.assembly.background_commands import BackgroundCommands
-from bobstay.engine.agent import Agent, RetryPolicy, StreamTimeouts
+from bobstay.engine.agent import Agent, RequestSettings, RetryPolicy, StreamTimeouts
+from bobstay.engine.auto_mode import AutoModeApproval
 from bobstay.engine.driver import Driver
 from bobstay.engine.engine_ports import Answer, Route
 from bobstay.engine.journal import Journal
@@ -17,9 +18,8 @@ from bobstay.engine.limits import Limits
 from bobstay.engine.state import State
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
-from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookName, HookOutcome
-from bobstay.http.client import HttpClient
-from bobstay.model.event import Event, InteractionOpened, ModeChanged, RunDone, SessionStarted
+from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookFacts, HookName, HookOutcome
+from bobstay.model.event import Envelope, Event, InteractionOpened, ModeChanged, RunDone, SessionStarted
 from bobstay.model.message import Block, Text, Usage
 from bobstay.permissions.access import Effect
 from bobstay.permissions.policy import Policy
@@ -28,11 +28,13 @@ from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Provider
 from bobstay.providers.chat_completions import Chat
 from bobstay.providers.gemini import Gemini
+from bobstay.providers.http_client import HttpClient
 from bobstay.providers.responses import Responses
-from bobstay.providers.thinking import Effort
-from bobstay.sessions.jsonl_log import JsonlLog
+from bobstay.providers.thinking import Effort, ThinkingMode
+from bobstay.redaction.redactor import Redactor
+from bobstay.sessions.log import Log
 from bobstay.sessions.log_store import LogStore
-from bobstay.tools.base import Tool
+from bobstay.tools.base import Tool, ToolServices
 from bobstay.tools.shell_session import ShellSession
 from bobstay.tools.tool_registry import ToolRegistry
 from tests.modelserver.server import ModelServer
@@ -134,7 +136,10 @@ class WorldOptions(Struct, kw_only=True):
     """Made for the server's URL; replaces `vendor` where that is not exact enough."""
     model: str = "claude-test"
     effort: Effort | None = None
-    thinking: Literal["off", "adaptive"] = "off"
+    thinking: ThinkingMode = "off"
+    max_output: int | None = None
+    auto: AutoModeApproval | None = None
+    take_at_end: bool = False
 
 
 class World:
@@ -144,6 +149,7 @@ class World:
         wanted = WorldOptions(**options)
         self.server = server
         self.folder = folder
+        self._take_at_end = wanted.take_at_end
         self.work = folder / "work"
         self.work.mkdir(exist_ok=True)
         self.store = LogStore(str(folder / "sessions"))
@@ -152,42 +158,42 @@ class World:
         rules = _rules(wanted)
         self.policy = Policy(wanted.mode, rules, root=str(self.work), home=str(folder), can_bypass=True)
         self.shells = ShellSession()
+        self.log, branch = self._log(wanted)
+        self.journal = Journal(self.log, _restored(branch, wanted))
         self.tool_environment = self._make_tool_environment(wanted)
+        for envelope in branch:
+            self.tool_environment.apply(envelope.event)
         self.routes = Routes(server.url, wanted.vendor, local=wanted.local, adapter=wanted.adapter)
-        self.warnings: list[str] = []
         self.events: list[Event] = []
-        self.log, state = self._log(wanted)
-        agent = self._agent(wanted)
-        self.journal = Journal(self.log, state)
-        self.background = BackgroundCommands(self.journal, self.tool_environment.services, self.shells)
+        self.background = BackgroundCommands(self.journal, self.shells)
         self.journal.observers += (self.policy, self.tool_environment, self.background)
-        self.driver = Driver(agent, self.journal, hooks=self.hooks, facts=agent.toolbox.facts)
+        if wanted.auto is not None:
+            self.journal.observers.append(wanted.auto)
+        self.driver = Driver(self._agent(wanted), self.journal)
         self.background.record_lost()
 
     def _make_tool_environment(self, wanted: "WorldOptions") -> ToolEnvironment:
-        tool_environment = ToolEnvironment(
+        return ToolEnvironment(
             session_id=wanted.session,
             root=self.work,
             directories=(self.work,),
             spill=self.folder / "spill",
             environment={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.folder), "LANG": "C.UTF-8"},
+            services=ToolServices(
+                shells=self.shells,
+                schema=wanted.schema,
+                denied_reads=lambda: self.policy.read_filter,
+                tasks=lambda: self.journal.state.tasks,
+                is_unread=self.journal.is_unread,
+            ),
         )
-        services = tool_environment.services
-        services.shells, services.schema = self.shells, wanted.schema
-        services.denied_reads = lambda: self.policy.read_filter
-        return tool_environment
 
-    def _log(self, wanted: "WorldOptions") -> tuple[JsonlLog, State]:
-        state = State()
+    def _log(self, wanted: "WorldOptions") -> tuple[Log, list[Envelope]]:
+        self.warnings: list[str] = []
         if not self.store.exists(wanted.session):
-            log = self.store.create(wanted.session, SessionStarted(str(self.work), "test"))
-            return log, state.apply(ModeChanged(wanted.mode))
+            return self.store.create(wanted.session, SessionStarted(str(self.work), "test")), []
         log, branch, self.warnings = self.store.open(wanted.session)
-        for envelope in branch:
-            state = state.apply(envelope.event)
-            self.tool_environment.apply(envelope.event)
-        # As with --model: the model of this start counts, not that of an earlier one.
-        return log, replace(state, model="", chosen="") if wanted.adapter else state
+        return log, branch
 
     def _agent(self, wanted: "WorldOptions") -> Agent:
         available: set[Any] = {"person"} if self.person.can_ask else set()
@@ -199,16 +205,18 @@ class World:
             approver=self.person,
             hooks=self.hooks,
             tool_environment=self.tool_environment,
-            facts=lambda: {**facts, "permission_mode": self.policy.mode},
+            facts=HookFacts(lambda: {**facts, "permission_mode": self.policy.mode}),
+            redactor=Redactor(),
+            auto=wanted.auto,
         )
         return Agent(
             model=wanted.model,
             effort=wanted.effort,
-            thinking=wanted.thinking,
+            settings=RequestSettings(wanted.thinking),
+            max_output=wanted.max_output,
             models=self.routes,
             system=("You are a test.",),
             toolbox=toolbox,
-            finish=self,
             session_id=wanted.session,
             fallbacks=wanted.fallbacks,
             limits=wanted.limits,
@@ -217,13 +225,10 @@ class World:
             structured=wanted.schema is not None,
         )
 
-    async def before_end(self, last_text: str, *, again: bool) -> HookOutcome:
-        return await self.driver.before_end(last_text, again=again)
-
     async def run(self, prompt: str | tuple[Block, ...], on: Callable[[Event], None] | None = None) -> RunDone:
         """Play a prompt to its end; `on` sees each event as it happens."""
         blocks: tuple[Block, ...] = (Text(prompt),) if isinstance(prompt, str) else prompt
-        return await self.play(self.driver.turn(blocks), on)
+        return await self.play(self.driver.turn(blocks, take_at_end=self._take_at_end), on)
 
     async def play(self, events: AsyncGenerator[Event, None], on: Callable[[Event], None] | None = None) -> RunDone:
         done: RunDone | None = None
@@ -244,6 +249,16 @@ class World:
         await self.shells.close()
         await self.routes.http.close()
         self.log.close()
+
+
+def _restored(branch: list[Envelope], wanted: "WorldOptions") -> State:
+    if not branch:
+        return State().apply(ModeChanged(wanted.mode))
+    state = State()
+    for envelope in branch:
+        state = state.apply(envelope.event)
+    # As with --model: the model of this start counts, not that of an earlier one.
+    return replace(state, model="", chosen="") if wanted.adapter else state
 
 
 def _rules(wanted: "WorldOptions") -> tuple[Rule, ...]:

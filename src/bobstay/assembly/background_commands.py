@@ -9,7 +9,6 @@ from bobstay.engine.journal import Journal
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import Event
 from bobstay.sessions.log import LogError
-from bobstay.tools.base import ToolServices
 from bobstay.tools.shell_job import ShellJob, Tell
 from bobstay.tools.shell_session import ShellSession
 
@@ -19,8 +18,7 @@ log = logging.getLogger(__name__)
 class BackgroundCommands:
     """One per session. It observes the log, so that it knows which starts are stored."""
 
-    def __init__(self, journal: Journal, services: ToolServices, shells: ShellSession) -> None:
-        """`services` are those of the session's tools; `shells` is the shell session among them."""
+    def __init__(self, journal: Journal, shells: ShellSession) -> None:
         self.listeners: list[Callable[[BackgroundEnded], object]] = []
         """Called with each end once it is stored."""
         self.server_after = 10.0
@@ -30,8 +28,7 @@ class BackgroundCommands:
         self._shells = shells
         self._early: dict[str, BackgroundEnded] = {}
         """Ends of commands whose start is not stored yet, by command id."""
-        self._shells.on_finished = self._on_finished
-        services.is_unread = self._is_unread
+        shells.listeners.append(self._on_finished)
 
     def record_lost(self) -> None:
         """Record the commands that an earlier process left running as lost."""
@@ -90,9 +87,6 @@ class BackgroundCommands:
     def apply(self, event: Event) -> None:
         if isinstance(event, BackgroundStarted) and event.id in self._early:
             asyncio.get_running_loop().call_soon(self._record, self._early.pop(event.id))
-
-    def _is_unread(self, id: str) -> bool:
-        return any(notice.id == id for notice in self._journal.state.notices)
 
     def _on_finished(self, job: ShellJob) -> None:
         ended = job.ended_event()

@@ -2,24 +2,24 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.prompt_facts import build_system_prompt
 from bobstay.assembly.provider_access import resolve_provider_access
-from bobstay.assembly.session import AgentSession
+from bobstay.assembly.session import AgentSession, Closer, Mirror
 from bobstay.assembly.session_hooks import HookWatcher, build_hooks, run_session_end, run_session_start
 from bobstay.assembly.session_log import OpenedLog, open_log
 from bobstay.assembly.session_policy import initial_mode, make_policy
 from bobstay.assembly.start_context import StartContext
-from bobstay.assembly.tool_services import build_tool_registry, can_use_hosted_search, provide_services
+from bobstay.assembly.tool_services import build_services, build_shells, build_tool_registry, can_use_hosted_search
 from bobstay.assembly.trust_policy import UntrustedJudge, build_settings_writer, child_environment
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.config.settings_files import BrokenSettings
-from bobstay.engine.agent import Agent, RetryPolicy, StreamTimeouts
+from bobstay.engine.agent import Agent, RequestSettings, RetryPolicy, StreamTimeouts
 from bobstay.engine.auto_mode import Advisor, AutoModeApproval
 from bobstay.engine.driver import Driver
 from bobstay.engine.engine_ports import Answer, Approver
@@ -28,12 +28,15 @@ from bobstay.engine.limits import Limits
 from bobstay.engine.state import State
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
-from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookName, HookOutcome, Hooks
+from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookFacts, HookName, HookOutcome, Hooks
 from bobstay.model.event import InteractionOpened
+from bobstay.permissions.policy import Policy
 from bobstay.providers.thinking import ThinkingMode
-from bobstay.redaction.redactor import Redactor
 from bobstay.sessions.log import LogError
 from bobstay.tools.base import Tool
+
+if TYPE_CHECKING:
+    from bobstay.sessions.claude_projection import ClaudeProjection
 
 
 class StartError(Exception):
@@ -55,15 +58,6 @@ class NoHooks:
 
     async def run(self, call: HookCall) -> HookOutcome:
         return NO_OPINION
-
-
-class DriverEndGuard:
-    """Forwards `before_end` to the driver, which is created after the agent."""
-
-    driver: Driver
-
-    async def before_end(self, last_text: str, *, again: bool) -> HookOutcome:
-        return await self.driver.before_end(last_text, again=again)
 
 
 async def open_session(
@@ -134,91 +128,94 @@ def _prepare(options: Options, environment: Environment, history: OpenedLog | No
         warnings += unredacted_notice(environment, loaded.settings)
     models = (model, *(options.fallback_models or loaded.settings.fallbacks))
     warnings += access.routes.list_warnings(models, _budget(options, loaded.settings.max_budget_usd))
-    return StartContext(options, environment, loaded, access.cwd, access.routes, model, history, warnings)
+    return StartContext(
+        options, environment, loaded, access.cwd, access.routes, model, access.redactor, history, warnings
+    )
 
 
 async def _assemble(
     start: StartContext, approver: Approver, host: Hooks, tools: tuple[Tool[Any], ...], watcher: HookWatcher | None
 ) -> AgentSession:
-    history, environment = start.history, start.environment
+    """Build the session, each part from those before it."""
     mode, can_bypass = initial_mode(start)
-    spill = Path(environment.paths.bobstay, "output", start.session_id)
-    policy = make_policy(start, mode, can_bypass=can_bypass, readable=(str(spill),))
+    journal = Journal(start.history.log, _restore_state(start, mode))
+    spill = Path(start.environment.paths.bobstay, "output", start.session_id)
+    shells = build_shells(start, spill)
+    policy = make_policy(start, mode, can_bypass=can_bypass, readable=(str(spill),), sandbox=shells.sandbox)
+    services = build_services(start, policy, shells, journal)
     tool_environment = ToolEnvironment(
         session_id=start.session_id,
         root=Path(start.cwd),
         directories=(Path(start.cwd), *(Path(folder) for folder in policy.directories)),
         spill=spill,
         environment=child_environment(start),
+        services=services,
     )
-    shells = provide_services(start, policy, tool_environment)
     hooks, commands = build_hooks(start, host, tool_environment, watcher)
-    registry = build_tool_registry(start, policy, tool_environment.services, tools, can_ask=approver.can_ask)
+    registry = build_tool_registry(start, policy, services, tools, can_ask=approver.can_ask)
     start.warnings.extend(registry.warnings)
     projection = _build_projection(start)
-    transcript = projection.path if projection is not None else history.log.path
+    auto = AutoModeApproval(lambda: _build_advisor(start, journal))
+    _replay(start, tool_environment, auto)
     toolbox = Toolbox(
         registry,
         judge=policy if start.loaded.trusted else UntrustedJudge(policy),
         approver=approver,
         hooks=hooks,
         tool_environment=tool_environment,
-        facts=lambda: {
+        facts=_hook_facts(start, tool_environment, policy, projection),
+        redactor=start.redactor,
+        auto=auto,
+        concurrency=start.loaded.settings.max_concurrent_tools or 10,
+    )
+    agent = _build_agent(start, toolbox, policy, journal.state)
+    background = BackgroundCommands(journal, shells)
+    journal.observers += (policy, tool_environment, auto, background, build_settings_writer(start))
+    background.record_lost()
+    session_start = NO_OPINION
+    closers: list[Closer] = [toolbox.close, shells.close, start.routes.close]
+    if commands is not None:
+        session_start = await run_session_start(commands, start, tool_environment, toolbox.facts)
+        closers.append(lambda: run_session_end(commands, toolbox.facts))
+    if start.history.scratch:
+        closers.append(lambda: _remove_folder(start.history.scratch))
+    mirror = _attach_projection(journal, start, projection)
+    driver = Driver(agent, journal, session_start)
+    return AgentSession(start, driver, background, can_bypass=can_bypass, closers=tuple(closers), mirror=mirror)
+
+
+def _hook_facts(
+    start: StartContext, tool_environment: ToolEnvironment, policy: Policy, projection: "ClaudeProjection | None"
+) -> HookFacts:
+    transcript = projection.path if projection is not None else start.history.log.path
+    return HookFacts(
+        lambda: {
             "session_id": start.session_id,
             "transcript_path": transcript,
             "cwd": str(tool_environment.cwd),
             "permission_mode": policy.mode,
-            **driver.turn_facts(),
-        },
-        concurrency=start.loaded.settings.max_concurrent_tools or 10,
+        }
     )
-    toolbox.redactor = shells.redactor
-    toolbox.auto = AutoModeApproval(lambda: _build_advisor(start, toolbox, driver))
-    state, finish = _restore_state(start, tool_environment, toolbox.auto, shells.redactor, mode), DriverEndGuard()
-    agent = _build_agent(start, toolbox, finish, state)
-    agent.system = build_system_prompt(start, tool_environment)
-    agent.hosted_search = can_use_hosted_search(start, policy, tool_environment.services)
-    journal = Journal(history.log, state)
-    background = BackgroundCommands(journal, tool_environment.services, shells)
-    journal.observers += (policy, tool_environment, toolbox.auto, background, build_settings_writer(start))
-    driver = Driver(agent, journal, hooks=hooks, facts=toolbox.facts)
-    finish.driver = driver
-    background.record_lost()
-    session = AgentSession(
-        start,
-        driver,
-        background,
-        can_bypass=can_bypass,
-        closers=(toolbox.close, shells.close, start.routes.close),
-    )
-    if commands is not None:
-        session.on_close(lambda: run_session_end(commands, toolbox.facts))
-        driver.session_start = await run_session_start(commands, start, tool_environment, toolbox.facts)
-    _attach_outputs(session, driver, start, projection)
-    return session
 
 
-def _attach_outputs(session: AgentSession, driver: Driver, start: StartContext, projection: Any) -> None:
-    """Attach the transcript projection, and the removal of a log that is not to be kept."""
-    history = start.history
-    if projection is not None:
-        projection.resume(history.branch)
-        driver.journal.listeners.append(projection.write)
-        session.set_mirror(lambda: (projection.path, projection.drain()))
-    if history.scratch:
-        session.on_close(lambda: _remove_folder(history.scratch))
+def _attach_projection(journal: Journal, start: StartContext, projection: "ClaudeProjection | None") -> Mirror | None:
+    if projection is None:
+        return None
+    projection.resume(start.history.branch)
+    journal.listeners.append(projection.write)
+    return lambda: (projection.path, projection.drain())
 
 
-def _build_advisor(start: StartContext, toolbox: Toolbox, driver: Driver) -> Advisor:
+def _build_advisor(start: StartContext, journal: Journal) -> Advisor:
     """Build the auto mode judge; called when it is first needed."""
     from bobstay.assembly.auto_mode_judge import SmallModel, choose_small_model
 
     lists = start.loaded.settings.auto_mode
     return SmallModel(
         start.routes,
-        lambda: choose_small_model(lists.model, driver.state.model or start.model),
+        lambda: choose_small_model(lists.model, journal.state.model or start.model),
         lists,
-        toolbox.redactor,
+        start.redactor,
         cwd=start.cwd,
     )
 
@@ -235,29 +232,31 @@ def _resolve_directory(requested: str | None) -> str:
     return folder
 
 
-def _restore_state(
-    start: StartContext, tool_environment: ToolEnvironment, auto: AutoModeApproval, redactor: Redactor, mode: str
-) -> State:
+def _restore_state(start: StartContext, mode: str) -> State:
     state = State()
     for envelope in start.history.branch:
         state = state.apply(envelope.event)
-        tool_environment.apply(envelope.event)
-        auto.apply(envelope.event)
-        redactor.remember_placeholders(envelope.event)
     # The permission mode comes from this start and not from the log, so that a resume never grants more than asked for.
     model, chosen = ("", "") if start.options.model else (state.model, state.chosen)
     return msgspec.structs.replace(state, mode=mode, running=False, model=model, chosen=chosen)
 
 
-def _build_agent(start: StartContext, toolbox: Toolbox, finish: DriverEndGuard, state: State) -> Agent:
+def _replay(start: StartContext, tool_environment: ToolEnvironment, auto: AutoModeApproval) -> None:
+    """Bring the folds that a resumed session continues up to its last entry. Rules and mode begin anew."""
+    for envelope in start.history.branch:
+        tool_environment.apply(envelope.event)
+        auto.apply(envelope.event)
+        start.redactor.remember_placeholders(envelope.event)
+
+
+def _build_agent(start: StartContext, toolbox: Toolbox, policy: Policy, state: State) -> Agent:
     options, settings = start.options, start.loaded.settings
     retries, blocks = start.environment.max_retries, start.environment.stop_hook_blocks
     return Agent(
         model=start.model,
         models=start.routes,
-        system=(),
+        system=build_system_prompt(start, toolbox.tool_environment),
         toolbox=toolbox,
-        finish=finish,
         session_id=start.session_id,
         fallbacks=options.fallback_models or settings.fallbacks,
         limits=Limits(
@@ -269,11 +268,12 @@ def _build_agent(start: StartContext, toolbox: Toolbox, finish: DriverEndGuard, 
         ),
         retry=RetryPolicy() if retries is None else RetryPolicy(attempts=retries),
         timeouts=_stream_timeouts(start),
-        thinking=_thinking(options),
+        settings=RequestSettings(_thinking(options)),
         thinking_display=options.thinking_display or "",
         effort=options.effort or _parse_effort(settings.effort),
         max_output=start.environment.max_output_tokens,
         betas=options.betas,
+        hosted_search=can_use_hosted_search(start, policy, toolbox.tool_environment.services),
         structured=options.json_schema is not None,
         spent_before=state.cost,
     )
@@ -302,7 +302,7 @@ def _thinking(options: Options) -> ThinkingMode:
     return options.max_thinking_tokens or "adaptive"
 
 
-def _build_projection(start: StartContext) -> Any:
+def _build_projection(start: StartContext) -> "ClaudeProjection | None":
     """Build the writer of a transcript in the official SDK's format, if that SDK drives this session."""
     options, entrypoint = start.options, start.environment.entrypoint
     if not (entrypoint or options.session_mirror) or options.no_session_persistence:

@@ -72,7 +72,6 @@ class Session:
     async def __aenter__(self) -> Self:
         approver = _CallbackApprover(self._ask) if self._ask is not None else None
         self._session = await open_session(self._options, approver, self._hooks, tools=self._tools)
-        self._session.driver.take_at_end = True
         return self
 
     async def __aexit__(
@@ -82,7 +81,7 @@ class Session:
 
     def run(self, prompt: str | tuple[Block, ...]) -> AsyncGenerator[Event, None]:
         """Work on a prompt. Yields each event as it happens; the last one is `RunDone`."""
-        return self._opened.run(prompt)
+        return self._opened.run(prompt, take_at_end=True)
 
     async def run_background(self, seconds: float = 600.0) -> AsyncGenerator[Event, None]:
         """Wait for background commands, and yield the events of the turns in which the model is told that they ended.
@@ -92,7 +91,7 @@ class Session:
         """
         opened = self._opened
         while await opened.background.wait(seconds):
-            async with aclosing(opened.run_notices()) as events:
+            async with aclosing(opened.run_notices(take_at_end=True)) as events:
                 async for event in events:
                     yield event
 

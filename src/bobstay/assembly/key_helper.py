@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from bobstay.hooks.command_hook import run_command, shell
 from bobstay.providers.base import Chunk, Provider, ProviderError, Request
+from bobstay.redaction.redactor import Redactor
 
 TTL = 300.0
 """Seconds a key is cached, unless CLAUDE_CODE_API_KEY_HELPER_TTL_MS is set."""
@@ -18,10 +19,12 @@ SETTING = "apiKeyHelper"
 
 
 class KeyHelper:
-    def __init__(self, command: str, *, cwd: str, environment: Mapping[str, str]) -> None:
-        """`environment` is the user's own, including secrets: the command is theirs and may need them."""
-        self.on_key: Callable[[dict[str, str]], None] = lambda _: None
-        """Called with each new key, by the name that replaces it where it is redacted."""
+    def __init__(self, command: str, redactor: Redactor, *, cwd: str, environment: Mapping[str, str]) -> None:
+        """`environment` is the user's own, including secrets: the command is theirs and may need them.
+
+        `redactor` redacts each key it prints, under a name of its own.
+        """
+        self._redactor = redactor
         self._command = command
         self._cwd = cwd
         self._environment = environment
@@ -43,7 +46,7 @@ class KeyHelper:
                 self._key = await self._fetch()
                 self._fetched_at = time.monotonic()
                 self._count += 1
-                self.on_key({f"{SETTING} {self._count}": self._key})
+                self._redactor.add_secrets({f"{SETTING} {self._count}": self._key})
             return self._key
 
     async def _fetch(self) -> str:

@@ -30,7 +30,6 @@ async def find_refusal(environment: Environment, loaded: LoadedSettings, provide
         environment, keys=keys, all_variables=variables, stored={**environment.stored, provider: key}
     )
     routes = build_routes(environment, loaded)
-    routes.helper = None
     listed = [name for name in routes.catalogue.added if name.startswith(f"{provider}/")]
     try:
         route = routes.route(SMALL_MODELS.get(provider) or (listed[0] if listed else f"{provider}/test"))

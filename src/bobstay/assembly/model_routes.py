@@ -40,13 +40,20 @@ class ModelRoutes:
     """Finds routes by name and caches them. A provider's adapter is built when it is first used."""
 
     def __init__(
-        self, keys: ProviderKeys, http: HttpClient, catalogue: Catalogue, named: Mapping[str, NamedServer] | None = None
+        self,
+        keys: ProviderKeys,
+        http: HttpClient,
+        catalogue: Catalogue,
+        named: Mapping[str, NamedServer] | None = None,
+        helper: "KeyHelper | None" = None,
     ) -> None:
-        """`named` are the servers that the settings define."""
+        """`named` are the servers that the settings define.
+
+        `helper` provides the key for Anthropic if it is neither in the environment nor stored.
+        """
         self.http = http
         self.catalogue = catalogue
-        self.helper: KeyHelper | None = None
-        """Provides the key for Anthropic if it is neither in the environment nor stored."""
+        self._helper = helper
         self._keys = keys
         self._named = named or {}
         self._routes: dict[str, Route] = {}
@@ -58,7 +65,7 @@ class ModelRoutes:
         Raises:
             MissingKey: no provider has a key.
         """
-        if self.helper is not None:
+        if self._helper is not None:
             return DEFAULT_MODELS[0][0]
         for model, variables in DEFAULT_MODELS:
             if self._keys.get(*variables):
@@ -93,7 +100,7 @@ class ModelRoutes:
     def _build_provider(self, provider: str) -> Provider:
         if provider in self._named:
             return build_named_provider(provider, self._named[provider], self.http)
-        helper = self.helper
+        helper = self._helper
         if provider != "anthropic" or helper is None:
             return build_provider(provider, self.http, self._keys)
         from bobstay.assembly.key_helper import KeyHelperProvider

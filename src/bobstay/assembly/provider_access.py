@@ -8,7 +8,7 @@ from bobstay.config.environment import Environment
 from bobstay.config.key_store import KeyStore, KeyStoreError
 from bobstay.config.options import Options
 from bobstay.config.provider_variables import ADDRESSES, KEYS
-from bobstay.config.secret_variables import header_secrets
+from bobstay.config.secret_variables import header_secrets, secret_values
 from bobstay.config.settings import ProviderSettings
 from bobstay.config.settings_files import LoadedSettings, load
 from bobstay.http.client import HttpClient
@@ -16,6 +16,7 @@ from bobstay.permissions.rule import BEHAVIORS, Rule
 from bobstay.providers.catalogue import Catalogue
 from bobstay.providers.provider_registry import NamedServer, ProviderKeys
 from bobstay.redaction.randomness import looks_random
+from bobstay.redaction.redactor import Redactor
 
 _FOLDER_SOURCES = ("local", "project")
 
@@ -28,6 +29,8 @@ class ProviderAccess(msgspec.Struct):
     environment: Environment
     routes: ModelRoutes
     model: str
+    redactor: Redactor
+    """Removes the secrets of the session from what is stored and shown."""
     setting_warnings: list[str]
     """Warnings about settings and keys that are not used."""
     model_warnings: list[str]
@@ -48,10 +51,11 @@ def resolve_provider_access(options: Options, environment: Environment, cwd: str
         check_rule=_check_rule,
     )
     environment, key_warnings = resolve_environment(environment, loaded)
-    routes = build_routes(environment, loaded, cwd)
+    redactor = Redactor({**environment.secrets, **secret_values(loaded.settings.variables)})
+    routes = build_routes(environment, loaded, cwd, redactor)
     setting_warnings = [*loaded.warnings, *key_warnings]
     model, model_warnings = choose_model(options, loaded, environment, routes, setting_warnings)
-    return ProviderAccess(cwd, loaded, environment, routes, model, setting_warnings, model_warnings)
+    return ProviderAccess(cwd, loaded, environment, routes, model, redactor, setting_warnings, model_warnings)
 
 
 def _check_rule(text: str, behavior: str) -> None:
@@ -112,8 +116,13 @@ def _add_secrets(
     )
 
 
-def build_routes(environment: Environment, loaded: LoadedSettings | None, cwd: str = "/") -> ModelRoutes:
-    """Build the routes to all models. `environment` is one that `resolve_environment` returned."""
+def build_routes(
+    environment: Environment, loaded: LoadedSettings | None, cwd: str = "/", redactor: Redactor | None = None
+) -> ModelRoutes:
+    """Build the routes to all models. `environment` is one that `resolve_environment` returned.
+
+    `redactor` learns the keys that the settings' helper prints.
+    """
     settings = loaded.settings if loaded is not None else None
     providers = settings.providers if settings is not None else {}
     # A provider that a project defines never gets a key of the user's, including stored ones.
@@ -140,17 +149,19 @@ def build_routes(environment: Environment, loaded: LoadedSettings | None, cwd: s
     }
     facts = {f"{name}/{model}": each for name, one in providers.items() for model, each in one.models.items()}
     facts |= settings.models if settings is not None else {}
-    routes = ModelRoutes(
+    helper = None
+    if settings is not None and settings.api_key_helper and not any(values.get(name) for name in KEYS["anthropic"]):
+        from bobstay.assembly.key_helper import KeyHelper
+
+        learning = redactor or Redactor()
+        helper = KeyHelper(settings.api_key_helper, learning, cwd=cwd, environment=environment.all_variables)
+    return ModelRoutes(
         ProviderKeys(values, environment.headers, added),
         HttpClient(environment.network),
         Catalogue(facts or None),
         named,
+        helper,
     )
-    if settings is not None and settings.api_key_helper and not any(values.get(name) for name in KEYS["anthropic"]):
-        from bobstay.assembly.key_helper import KeyHelper
-
-        routes.helper = KeyHelper(settings.api_key_helper, cwd=cwd, environment=environment.all_variables)
-    return routes
 
 
 def _build_named_server(

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -16,6 +16,9 @@ from bobstay.model.ids import new_id
 from bobstay.model.message import Block, Text, Usage
 from bobstay.redaction.redactor import Redactor
 
+Closer: TypeAlias = Callable[[], Awaitable[None]]
+Mirror: TypeAlias = Callable[[], tuple[str, list[dict[str, Any]]]]
+"""Returns the path of a transcript in the SDK's format, and its lines since the last call."""
 MODES = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
 
 
@@ -54,7 +57,8 @@ class AgentSession:
         background: BackgroundCommands,
         *,
         can_bypass: bool,
-        closers: tuple[Callable[[], Awaitable[None]], ...] = (),
+        closers: tuple[Closer, ...] = (),
+        mirror: Mirror | None = None,
     ) -> None:
         self._driver = driver
         self._models = start.routes
@@ -66,6 +70,7 @@ class AgentSession:
         """The environment variable the key came from."""
         self.commands: tuple[str, ...] = ()
         self._closers = closers
+        self._mirror = mirror
 
     @property
     def id(self) -> str:
@@ -107,10 +112,15 @@ class AgentSession:
     def busy(self) -> bool:
         return self._driver.busy
 
-    def run(self, blocks: tuple[Block, ...] | str, *, client_id: str = "") -> AsyncGenerator[Event, None]:
-        """Work on a prompt. Yields every event, durable ones once they are stored, and ends after `RunDone`."""
+    def run(
+        self, blocks: tuple[Block, ...] | str, *, client_id: str = "", take_at_end: bool = False
+    ) -> AsyncGenerator[Event, None]:
+        """Work on a prompt. Yields every event, durable ones once they are stored, and ends after `RunDone`.
+
+        `take_at_end`: see `Driver.turn`.
+        """
         given: tuple[Block, ...] = (Text(blocks),) if isinstance(blocks, str) else blocks
-        return self._driver.turn(given, client_id=client_id)
+        return self._driver.turn(given, client_id=client_id, take_at_end=take_at_end)
 
     def steer(
         self, blocks: tuple[Block, ...] | str, *, client_id: str = "", how: Literal["steer", "queue"] = "steer"
@@ -132,12 +142,12 @@ class AgentSession:
     def run_queued(self, queued: InputQueued) -> AsyncGenerator[Event, None]:
         return self._driver.turn(queued.blocks, id=queued.id, client_id=queued.client_id)
 
-    def run_notices(self, *, waited: float | None = None) -> AsyncGenerator[Event, None]:
+    def run_notices(self, *, waited: float | None = None, take_at_end: bool = False) -> AsyncGenerator[Event, None]:
         """Tell the model which background commands ended, in a turn without a prompt; see `has_wake_notice`.
 
         The turn has its own limits, unless `waited` gives the seconds waited: then it shares those of the last turn.
         """
-        return self._driver.turn((), waited=waited)
+        return self._driver.turn((), waited=waited, take_at_end=take_at_end)
 
     async def interrupt(self) -> tuple[str, ...]:
         """Interrupt the running turn, if any; its calls are stopped and answered. Returns ids of queued messages."""
@@ -172,7 +182,7 @@ class AgentSession:
 
     def set_thinking(self, tokens: int | None) -> None:
         """Limit thinking to so many tokens from the next model call on; None lets the model decide."""
-        self._driver.agent.thinking = "adaptive" if tokens is None else tokens or "off"
+        self._driver.agent.settings.thinking = "adaptive" if tokens is None else tokens or "off"
 
     def totals(self) -> Totals:
         state = self.state
@@ -196,12 +206,7 @@ class AgentSession:
         """Return the path of the transcript in the SDK's format, and its lines since the last call."""
         return self._mirror() if self._mirror is not None else ("", [])
 
-    _mirror: Callable[[], tuple[str, list[dict[str, Any]]]] | None = None
-
-    def set_mirror(self, mirror: Callable[[], tuple[str, list[dict[str, Any]]]]) -> None:
-        self._mirror = mirror
-
-    def on_close(self, closer: Callable[[], Awaitable[None]]) -> None:
+    def on_close(self, closer: Closer) -> None:
         self._closers = (*self._closers, closer)
 
     async def close(self) -> None:

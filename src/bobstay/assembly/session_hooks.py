@@ -4,6 +4,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
+
 from bobstay.assembly.start_context import StartContext
 from bobstay.config.merge import are_hooks_disabled
 from bobstay.config.secret_variables import UNSAFE_VARIABLES
@@ -67,9 +69,7 @@ async def run_session_start(
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="bobstay-env-") as folder:
-        commands.env_files = folder
-        outcome = await commands.run(call)
-        commands.env_files = ""
+        outcome = await commands.run(msgspec.structs.replace(call, env_files=folder))
         tool_environment.environment.update(await _read_exports(folder, tool_environment.environment, start))
     return outcome
 
@@ -89,8 +89,6 @@ def _enabled_layers(start: StartContext) -> list[SettingsLayer]:
 
 
 def _read_hooks(layer: SettingsLayer, start: StartContext) -> "list[SettingsHook]":
-    import msgspec
-
     from bobstay.config import json_position
     from bobstay.hooks.hook_settings import CommandHook, read_hooks
     from bobstay.system.safe_read import read_regular
@@ -118,10 +116,7 @@ def _read_hooks(layer: SettingsLayer, start: StartContext) -> "list[SettingsHook
 
 def _redact_reports(start: StartContext, watcher: HookWatcher) -> Callable[[HookReport], None]:
     """Redact secrets in hook output before it is reported to a host."""
-    from bobstay.config.secret_variables import secret_values
-    from bobstay.redaction.redactor import Redactor
-
-    redactor = Redactor({**start.environment.secrets, **secret_values(start.loaded.settings.variables)})
+    redactor = start.redactor
 
     def tell(report: HookReport) -> None:
         result = report.result

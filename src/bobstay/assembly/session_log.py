@@ -14,7 +14,7 @@ from bobstay.sessions.log_store import LogStore
 from bobstay.version import __version__
 
 
-class OpenedLog(Struct):
+class OpenedLog(Struct, frozen=True):
     log: Log
     branch: list[Envelope]
     warnings: list[str]

@@ -1,5 +1,8 @@
 """Session policy: the initial permission mode, the rules of all sources, and writing new rules to the settings."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 
 from bobstay.assembly.start_context import StartContext
@@ -8,6 +11,9 @@ from bobstay.permissions.access import Effect
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import BEHAVIORS, Rule
 from bobstay.permissions.rule_updates import UpdateFailed, write
+
+if TYPE_CHECKING:
+    from bobstay.permissions.sandbox.launch import Sandbox
 
 
 def initial_mode(start: StartContext) -> tuple[str, bool]:
@@ -29,13 +35,15 @@ def initial_mode(start: StartContext) -> tuple[str, bool]:
     return mode, can_bypass
 
 
-def make_policy(start: StartContext, mode: str, *, can_bypass: bool, readable: tuple[str, ...]) -> Policy:
+def make_policy(
+    start: StartContext, mode: str, *, can_bypass: bool, readable: tuple[str, ...], sandbox: "Sandbox | None"
+) -> Policy:
     """Build the policy. Raises `BadRule` for a rule that cannot be parsed."""
     options, loaded = start.options, start.loaded
     rules = [Rule.parse(rule.text, BEHAVIORS[rule.behavior], rule.source) for rule in loaded.rules]
     rules += [Rule.parse(text, Effect.ALLOW, "cli") for text in options.allowed_tools]
     rules += [Rule.parse(text, Effect.DENY, "cli") for text in options.disallowed_tools]
-    policy = Policy(
+    return Policy(
         mode,
         rules,
         root=start.cwd,
@@ -43,9 +51,17 @@ def make_policy(start: StartContext, mode: str, *, can_bypass: bool, readable: t
         home=start.environment.paths.home,
         can_bypass=can_bypass,
         readable=readable,
+        read_only=options.read_only,
+        sandboxed=_auto_allow(start, sandbox),
     )
-    policy.read_only = options.read_only
-    return policy
+
+
+def _auto_allow(start: StartContext, sandbox: "Sandbox | None") -> Callable[[str], bool] | None:
+    if sandbox is None:
+        return None
+    from bobstay.assembly.session_sandbox import build_auto_allow
+
+    return build_auto_allow(start.loaded.settings.sandbox, lambda: sandbox.availability)
 
 
 class SettingsWriter(Struct):

@@ -1,4 +1,4 @@
-"""Start context: the settings, model and log of a session that is being built."""
+"""Start context: the settings, model and log from which a session is built."""
 
 from msgspec import Struct
 
@@ -7,15 +7,17 @@ from bobstay.assembly.session_log import OpenedLog
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.config.settings_files import LoadedSettings
+from bobstay.redaction.redactor import Redactor
 
 
-class StartContext(Struct):
+class StartContext(Struct, frozen=True):
     options: Options
     environment: Environment
     loaded: LoadedSettings
     cwd: str
     routes: ModelRoutes
     model: str
+    redactor: Redactor
     history: OpenedLog
     warnings: list[str]
     """For the person who started it."""

@@ -1,4 +1,4 @@
-"""Tool services: provides the services that a session's tools use, and builds its tool registry."""
+"""Tool services: builds the services that a session's tools use, and its tool registry."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,14 +7,12 @@ import msgspec
 
 from bobstay.assembly.start_context import StartContext
 from bobstay.assembly.trust_policy import inherited_variables
-from bobstay.config.secret_variables import secret_values
 from bobstay.context.instructions import NestedInstructions
-from bobstay.engine.tool_environment import ToolEnvironment
+from bobstay.engine.journal import Journal
 from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.permissions.policy import Policy
-from bobstay.redaction.redactor import Redactor
 from bobstay.tools.base import Tool, ToolServices
-from bobstay.tools.shell_session import ShellSession
+from bobstay.tools.shell_session import DEFAULT_LIMITS, ShellLimits, ShellSession
 from bobstay.tools.tool_registry import ToolRegistry
 
 if TYPE_CHECKING:
@@ -23,29 +21,39 @@ if TYPE_CHECKING:
 SEARCH_BY_KEY = {"SEARXNG_URL": "searxng", "BRAVE_API_KEY": "brave", "TAVILY_API_KEY": "tavily"}
 
 
-def provide_services(start: StartContext, policy: Policy, tool_environment: ToolEnvironment) -> ShellSession:
-    """Fill `tool_environment.services`, and return the shell session among them."""
-
+def build_services(start: StartContext, policy: Policy, shells: ShellSession, journal: Journal) -> ToolServices:
     def may_fetch(url: str) -> PolicyDecision:
         return policy.judge("WebFetch", (Access("net", url),), {"url": url}, read_only=True)
 
-    shells = _build_shells(start)
-    if start.loaded.settings.sandbox.enabled:
-        from bobstay.assembly.session_sandbox import build_auto_allow, build_sandbox
+    return ToolServices(
+        shells=shells,
+        instructions_for=NestedInstructions(start.cwd, silent=not start.loaded.trusted).enter,
+        schema=start.options.json_schema,
+        search=_choose_search_engine(start),
+        network=start.environment.network,
+        may_fetch=may_fetch,
+        denied_reads=lambda: policy.read_filter,
+        tasks=lambda: journal.state.tasks,
+        plan_file=Path(start.environment.paths.bobstay, "plans", f"{start.session_id}.md"),
+        is_unread=journal.is_unread,
+    )
 
-        sandbox = shells.sandbox = build_sandbox(start, str(tool_environment.spill))
-        if sandbox is not None:
-            policy.sandboxed = build_auto_allow(start.loaded.settings.sandbox, lambda: sandbox.availability)
-    services = tool_environment.services
-    services.shells = shells
-    services.instructions_for = NestedInstructions(str(tool_environment.root), silent=not start.loaded.trusted).enter
-    services.may_fetch = may_fetch
-    services.network = start.environment.network
-    services.denied_reads = lambda: policy.read_filter
-    services.schema = start.options.json_schema
-    services.plan_file = Path(start.environment.paths.bobstay, "plans", f"{start.session_id}.md")
-    services.search = _choose_search_engine(start)
-    return shells
+
+def build_shells(start: StartContext, spill: Path) -> ShellSession:
+    """Build the shell session. `spill` is the folder for long output."""
+    sandbox = None
+    if start.loaded.settings.sandbox.enabled:
+        from bobstay.assembly.session_sandbox import build_sandbox
+
+        sandbox = build_sandbox(start, str(spill))
+    withheld = {*start.environment.withheld, *start.loaded.settings.variables} - inherited_variables(start).keys()
+    return ShellSession(
+        start.session_id,
+        limits=_shell_limits(start),
+        redactor=start.redactor,
+        withheld=frozenset(withheld),
+        sandbox=sandbox,
+    )
 
 
 def build_tool_registry(
@@ -72,26 +80,18 @@ def can_use_hosted_search(start: StartContext, policy: Policy, services: ToolSer
     return decision.effect is Effect.ALLOW and decision.reason_type == "rule"
 
 
-def _build_shells(start: StartContext) -> ShellSession:
-    shells = ShellSession(start.session_id)
-    limits, environment = start.loaded.settings.bash, start.environment
-    shells.redactor = Redactor({**environment.secrets, **secret_values(start.loaded.settings.variables)})
-    shells.withheld = frozenset(
-        {*environment.withheld, *start.loaded.settings.variables} - inherited_variables(start).keys()
+def _shell_limits(start: StartContext) -> ShellLimits:
+    """Read the limits: settings come before variables."""
+    settings, environment = start.loaded.settings.bash, start.environment
+    timeout = (settings.timeout if settings else None) or (environment.bash_timeout_ms or 0) / 1000
+    longest = (settings.longest_timeout if settings else None) or (environment.bash_longest_ms or 0) / 1000
+    output = (settings.output_length if settings else None) or environment.bash_output_length
+    return ShellLimits(
+        timeout or DEFAULT_LIMITS.default_timeout,
+        longest or DEFAULT_LIMITS.max_timeout,
+        (settings.background_after if settings else None) or None,
+        max(output, 2_000) if output else DEFAULT_LIMITS.output,
     )
-    if start.routes.helper is not None:
-        start.routes.helper.on_key = shells.redactor.add_secrets
-    if environment.bash_timeout_ms:
-        shells.default_timeout = environment.bash_timeout_ms / 1000
-    if environment.bash_longest_ms:
-        shells.max_timeout = environment.bash_longest_ms / 1000
-    if limits is not None:
-        shells.default_timeout = limits.timeout or shells.default_timeout
-        shells.max_timeout = limits.longest_timeout or shells.max_timeout
-        shells.background_after = limits.background_after or None
-    configured = (limits.output_length if limits else None) or environment.bash_output_length
-    shells.output_limit = max(configured, 2_000) if configured else shells.output_limit
-    return shells
 
 
 def _choose_search_engine(start: StartContext) -> "SearchEngine | None":

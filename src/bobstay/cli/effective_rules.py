@@ -99,17 +99,19 @@ class EffectivePermissions:
         """The policy a session in this folder would use, including sandbox auto-allow."""
         from bobstay.assembly.session_sandbox import build_auto_allow
 
-        policy = Policy(
+        sandbox = self.sandbox
+        auto_allow = None
+        if sandbox is not None:
+            auto_allow = build_auto_allow(self.loaded.settings.sandbox, lambda: sandbox)
+        return Policy(
             mode,
             [_label_source(number, each) for number, each in enumerate(self.rules)],
             root=self.cwd,
             directories=self.loaded.settings.permissions.additional_directories,
             home=self.environment.paths.home,
             can_bypass=True,
+            sandboxed=auto_allow,
         )
-        if (sandbox := self.sandbox) is not None:
-            policy.sandboxed = build_auto_allow(self.loaded.settings.sandbox, lambda: sandbox)
-        return policy
 
     def judge(
         self, policy: Policy, tool: str, accesses: tuple[Access, ...], given: dict[str, Any]

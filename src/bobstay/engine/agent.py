@@ -1,10 +1,10 @@
-"""The agent: everything a run needs that does not change while it runs."""
+"""The agent: everything a run needs that does not change while it runs, and the few settings that may."""
 
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from bobstay.engine.engine_ports import Models, Route, TurnEndGuard
+from bobstay.engine.engine_ports import Models, Route
 from bobstay.engine.limits import Limits
 from bobstay.engine.repair import clean_prefix, repair
 from bobstay.engine.state import State
@@ -34,18 +34,23 @@ class RetryPolicy(Struct, frozen=True):
     longest: float = 32.0
 
 
-class Agent(Struct):
+class RequestSettings(Struct):
+    """What may change while the agent runs; each request reads it."""
+
+    thinking: ThinkingMode = "off"
+
+
+class Agent(Struct, frozen=True):
     model: str
     models: Models
     system: tuple[str, ...]
     toolbox: Toolbox
-    finish: TurnEndGuard
     session_id: str = ""
     fallbacks: tuple[str, ...] = ()
     limits: Limits = Limits()
     retry: RetryPolicy = RetryPolicy()
     timeouts: StreamTimeouts = StreamTimeouts()
-    thinking: ThinkingMode = "off"
+    settings: RequestSettings = field(default_factory=RequestSettings)
     thinking_display: str = ""
     effort: Effort | None = None
     betas: tuple[str, ...] = ()
@@ -68,7 +73,7 @@ class RequestBuilder:
         self._cache = EncodingCache()
 
     def request(self, agent: Agent, state: State, route: Route, *, forced_tool: str = "") -> Request:
-        thinking, effort = fit_thinking(agent.thinking, agent.effort, route.thinks, route.efforts)
+        thinking, effort = fit_thinking(agent.settings.thinking, agent.effort, route.thinks, route.efforts)
         return Request(
             model=route.model,
             system=agent.system,

@@ -1,9 +1,8 @@
 """Runs the turns of one session: each durable event is in its journal before the loop continues."""
 
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -16,7 +15,7 @@ from bobstay.engine.state import State
 from bobstay.engine.steering import Steering
 from bobstay.engine.turn_control import TurnControl
 from bobstay.engine.turn_hooks import FAILURES, after_failure, messages_of, notes_for_prompt, run_hooks
-from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookOutcome, Hooks
+from bobstay.hooks.hook_event import NO_OPINION, HookOutcome
 from bobstay.model.event import (
     Durable,
     Event,
@@ -32,22 +31,16 @@ from bobstay.model.ids import new_id
 from bobstay.model.live_events import LIVE
 from bobstay.model.message import Block, text_of
 from bobstay.sessions.log import LogError
-from bobstay.tools.shell_session import ShellSession
 
 
 class Driver:
     """Runs one session's turns, one at a time."""
 
-    def __init__(self, agent: Agent, journal: Journal, *, hooks: Hooks, facts: Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, agent: Agent, journal: Journal, session_start: HookOutcome = NO_OPINION) -> None:
+        """`session_start` is the outcome of the SessionStart hooks, which is added to the first prompt."""
         self.agent = agent
         self.journal = journal
-        self.hooks = hooks
-        self.facts = facts
-        self.session_start = NO_OPINION
-        """Outcome of the SessionStart hooks, which is added to the first prompt."""
-        self.take_at_end = False
-        """Whether a message that arrives during the last answer belongs to the turn, or starts a turn of its own."""
-        self._prompt_id = ""
+        self._session_start = session_start
         self._used = UNUSED
         self._control: TurnControl | None = None
 
@@ -60,14 +53,21 @@ class Driver:
         return self._control is not None
 
     def turn(
-        self, blocks: tuple[Block, ...], *, id: str = "", client_id: str = "", waited: float | None = None
+        self,
+        blocks: tuple[Block, ...],
+        *,
+        id: str = "",
+        client_id: str = "",
+        waited: float | None = None,
+        take_at_end: bool = False,
     ) -> AsyncGenerator[Event, None]:
         """Work on one prompt until its `RunDone`, which is the last event.
 
         Without `blocks` the turn passes on `State.notices` to the model. It has limits of its own, unless `waited`
-        says how many seconds were spent waiting for it: then it shares the limits of the last turn.
+        says how many seconds were spent waiting for it: then it shares the limits of the last turn. With `take_at_end`
+        a message that arrives during the last answer belongs to the turn; else it starts a turn of its own.
         """
-        control = TurnControl(self._steering, take_at_end=self.take_at_end)
+        control = TurnControl(self._steering, take_at_end=take_at_end)
         # Determined now: messages queued from here on are newer than this prompt.
         earlier = self._queued_before(id)
         used = UNUSED if waited is None else replace(self._used, seconds=self._used.seconds + waited)
@@ -77,7 +77,7 @@ class Driver:
 
     def resume_turn(self) -> AsyncGenerator[Event, None]:
         """Resume a turn after a crash, until its `RunDone`. Calls that may have had effects are not run again."""
-        control = TurnControl(self._steering, take_at_end=self.take_at_end)
+        control = TurnControl(self._steering)
         return self._run_exclusively(control, self._run(control, resumed=True), UNUSED)
 
     async def _run_exclusively(
@@ -86,6 +86,7 @@ class Driver:
         """Run a turn to its end or until its time is over; `used` is what earlier turns used of its limits."""
         assert not self.busy, "one turn at a time: queue what comes meanwhile"
         self._control = control
+        self.agent.toolbox.facts.effort = self.agent.effort
         began, limit = time.monotonic(), self.agent.limits.seconds
         try:
             with control.time_limit(None if limit is None else limit - used.seconds):
@@ -96,6 +97,7 @@ class Driver:
             yield RunDone("failed", text=str(error), error="log")
         finally:
             self._control = None
+            self.agent.toolbox.facts.effort = None
             seconds = used.seconds + time.monotonic() - began
             self._used = Used(used.steps + self.state.steps, used.tokens + tokens_of(self.state), seconds)
 
@@ -123,25 +125,6 @@ class Driver:
         self.journal.record(event)
         return event
 
-    def turn_facts(self) -> dict[str, Any]:
-        """Fields of hook calls that describe the turn, in addition to those of the session."""
-        facts: dict[str, Any] = {"prompt_id": self._prompt_id} if self._prompt_id else {}
-        if self._control is not None and self.agent.effort is not None:
-            facts["effort"] = {"level": self.agent.effort}
-        return facts
-
-    async def before_end(self, last_text: str, *, again: bool) -> HookOutcome:
-        """Run the Stop hooks (implements `TurnEndGuard`)."""
-        if not self.hooks.wants("Stop"):
-            return NO_OPINION
-        fields = {
-            "stop_hook_active": again,
-            "last_assistant_message": last_text,
-            "background_tasks": _background_tasks(self.agent.toolbox.tool_environment.services.shells),
-            "session_crons": [],
-        }
-        return await self.hooks.run(HookCall("Stop", {**self.facts(), **fields}, tool_use_id=new_id()))
-
     async def _turn(
         self,
         blocks: tuple[Block, ...],
@@ -153,13 +136,13 @@ class Driver:
     ) -> AsyncGenerator[Event, None]:
         redactor = self.agent.toolbox.redactor
         blocks = redact_prompt(blocks, "human", redactor)
-        self._prompt_id = id
+        self.agent.toolbox.facts.prompt_id = id
         outcome = NO_OPINION
         if blocks:
             submitted = run_hooks(self.agent.toolbox, "UserPromptSubmit", prompt=text_of(blocks))
             outcome = await control.unless_aborted(submitted) or NO_OPINION
         blocked = outcome.decision == "block"
-        session_start, self.session_start = self.session_start, NO_OPINION
+        session_start, self._session_start = self._session_start, NO_OPINION
         prompt = [Prompted(id, blocks, client_id=client_id, blocked=blocked)] if blocks else []
         # A turn without a model request reads no other input: that gets a turn of its own.
         ends_here = blocked or outcome.stop
@@ -256,11 +239,3 @@ def _refusal(outcome: HookOutcome, prompt: str) -> str:
     if outcome.decision == "block":
         return f"UserPromptSubmit operation blocked by hook:\n{outcome.reason}\n\nOriginal prompt: {prompt}"
     return f"Operation stopped by hook: {outcome.stop_reason or 'no reason was given'}"
-
-
-def _background_tasks(shells: ShellSession | None) -> list[dict[str, Any]]:
-    running = [job for job in shells.jobs.values() if not job.finished.done()] if shells is not None else []
-    return [
-        {"id": job.id, "type": "shell", "status": "running", "command": job.command, "description": job.description}
-        for job in running
-    ]

@@ -5,7 +5,6 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from bobstay.hooks.hook_event import HookOutcome
 from bobstay.model.event import Event, InteractionOpened
 from bobstay.model.message import Usage
 from bobstay.permissions.access import Access, PolicyDecision
@@ -81,9 +80,3 @@ class Models(Protocol):
             ValueError: no such provider, or no key for it; the text says what to do.
         """
         ...
-
-
-class TurnEndGuard(Protocol):
-    """May object when a run is about to end."""
-
-    async def before_end(self, last_text: str, *, again: bool) -> HookOutcome: ...

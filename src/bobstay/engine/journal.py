@@ -64,6 +64,10 @@ class Journal:
             for observer in self.observers:
                 observer.apply(event)
 
+    def is_unread(self, id: str) -> bool:
+        """Whether the model does not know yet that the background command with this id ended."""
+        return any(notice.id == id for notice in self.state.notices)
+
 
 def _must_be_synced(event: Durable) -> bool:
     match event:

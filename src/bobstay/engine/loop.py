@@ -21,7 +21,7 @@ from bobstay.engine.state import State
 from bobstay.engine.steering import Steering
 from bobstay.engine.step import Step
 from bobstay.engine.turn_control import TurnControl
-from bobstay.engine.turn_hooks import after_stop, notes_for_result, run_hooks
+from bobstay.engine.turn_hooks import after_stop, before_end, notes_for_result, run_hooks
 from bobstay.engine.turn_state import StateSource, TurnState
 from bobstay.hooks.hook_event import NO_OPINION
 from bobstay.model.event import BlockDone, Ending, Event, RunDone
@@ -158,7 +158,7 @@ async def _after_answer(turn: TurnState, stop: Stop | None) -> AsyncGenerator[Ev
         yield _unstructured(turn, 1) or reminders.remind(reminders.WANT_STRUCTURED, "structured_output")
         return
     last_text = turn.state.last_text
-    outcome = await control.unless_aborted(agent.finish.before_end(last_text, again=turn.stop_blocks.active))
+    outcome = await control.unless_aborted(before_end(agent.toolbox, last_text, again=turn.stop_blocks.active))
     if outcome is None:
         return
     continues, notes = after_stop(outcome, turn.stop_blocks, agent.limits.stop_blocks)

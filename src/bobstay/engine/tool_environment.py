@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bobstay.model.event import Event, PermissionsChanged, Task, TasksReplaced, ToolDone
+from bobstay.model.event import Event, PermissionsChanged, ToolDone
 from bobstay.tools.base import Context, ToolServices
 
 
@@ -19,14 +19,14 @@ class ToolEnvironment:
         directories: tuple[Path, ...],
         spill: Path,
         environment: dict[str, str],
+        services: ToolServices,
     ) -> None:
         self.session_id = session_id
         self.root = root
         self.cwd = root
         self.spill = spill
         self.environment = environment
-        self.services = ToolServices(tasks=lambda: self.tasks)
-        self.tasks: tuple[Task, ...] = ()
+        self.services = services
         self.directories = directories
         self._known: dict[str, str] = {}
 
@@ -38,8 +38,6 @@ class ToolEnvironment:
             self._known.update(event.files)
             if event.cwd:
                 self.cwd = Path(event.cwd)
-        elif isinstance(event, TasksReplaced):
-            self.tasks = event.tasks
         elif isinstance(event, PermissionsChanged):
             for update in event.updates:
                 self._change_directories(update)

@@ -10,7 +10,7 @@ from bobstay.engine.auto_mode import AutoModeApproval
 from bobstay.engine.call_scheduler import CallScheduler, CallTicket
 from bobstay.engine.engine_ports import Approver, PermissionJudge
 from bobstay.engine.tool_environment import ToolEnvironment
-from bobstay.hooks.hook_event import HookCall, HookName, HookOutcome, Hooks
+from bobstay.hooks.hook_event import HookCall, HookFacts, HookName, HookOutcome, Hooks
 from bobstay.model.event import Decided
 from bobstay.model.message import ToolCall
 from bobstay.permissions.access import Access
@@ -61,7 +61,7 @@ class Refused(Exception):  # noqa: N818 - it names what happened to the call
 class Toolbox:
     """What the pipeline needs for every call: tools, policy, approver, hooks and the tools' environment."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the one place that names all of it
         self,
         registry: ToolRegistry,
         *,
@@ -69,20 +69,21 @@ class Toolbox:
         approver: Approver,
         hooks: Hooks,
         tool_environment: ToolEnvironment,
-        facts: Callable[[], dict[str, Any]],
+        facts: HookFacts,
+        redactor: Redactor,
+        auto: AutoModeApproval | None = None,
         concurrency: int = 10,
     ) -> None:
+        """`auto` answers permission requests in auto mode; without it the person is asked."""
         self.registry = registry
         self.judge = judge
         self.approver = approver
         self.hooks = hooks
         self.tool_environment = tool_environment
         self.facts = facts
-        """Fields common to all hook calls."""
-        self.redactor = Redactor()
+        self.redactor = redactor
         """Redacts secrets in what is stored, shown and sent."""
-        self.auto: AutoModeApproval | None = None
-        """Answers permission requests in auto mode; without it the person is asked."""
+        self.auto = auto
         self.scheduler = CallScheduler(concurrency)
         self.structured_tool = next((entry.name for entry in registry.entries if entry.needs == "schema"), "")
         """Name of the tool for structured output, if the run is to end with it."""

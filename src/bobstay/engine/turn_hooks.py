@@ -10,6 +10,7 @@ from bobstay.model.event import Durable, Event, Noted, Prompted, RunDone
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text
 from bobstay.model.session_events import SessionChanged
+from bobstay.tools.shell_job import ShellJob
 
 FAILURES = frozenset({"api_error", "prompt_too_long", "max_output", "refused"})
 """Endings in which the model's service failed: `StopFailure` hooks run then, and `Stop` hooks do not."""
@@ -38,6 +39,19 @@ async def run_hooks(toolbox: Toolbox, name: HookName, **fields: Any) -> HookOutc
     if not toolbox.hooks.wants(name):
         return NO_OPINION
     return await toolbox.hooks.run(HookCall(name, {**toolbox.facts(), **fields}, tool_use_id=new_id()))
+
+
+async def before_end(toolbox: Toolbox, last_text: str, *, again: bool) -> HookOutcome:
+    """Run the Stop hooks, which may object to the end of a turn. `again`: they have done so in this turn."""
+    shells = toolbox.tool_environment.services.shells
+    return await run_hooks(
+        toolbox,
+        "Stop",
+        stop_hook_active=again,
+        last_assistant_message=last_text,
+        background_tasks=[_task_fields(job) for job in shells.in_background] if shells is not None else [],
+        session_crons=[],
+    )
 
 
 async def after_failure(toolbox: Toolbox, done: RunDone) -> HookOutcome:
@@ -81,6 +95,10 @@ def notes_for_result(outcome: HookOutcome, hook: str, *, objects: bool = False) 
     objection = f"{hook} hook blocking error: {outcome.reason}"
     objected = objects and outcome.decision == "block" and bool(outcome.reason)
     return [*context_of(outcome, hook), *([_reminder(objection, hook)] if objected else ()), *messages_of(outcome)]
+
+
+def _task_fields(job: ShellJob) -> dict[str, Any]:
+    return {"id": job.id, "type": "shell", "status": "running", "command": job.command, "description": job.description}
 
 
 def _reminder(text: str, hook: str) -> Prompted:

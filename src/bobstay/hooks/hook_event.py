@@ -1,5 +1,6 @@
 """Hook events, their outcomes, and the protocol by which the engine calls hooks."""
 
+from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -34,11 +35,32 @@ class HookCall(Struct, frozen=True):
     tool_use_id: str = ""
     accesses: tuple[Access, ...] = ()
     """What the call would access, for tool events: hook conditions are matched against it."""
+    env_files: str = ""
+    """SessionStart only: a folder for one file of environment variables per hook (`CLAUDE_ENV_FILE`); "" for none."""
 
     @property
     def label(self) -> str:
         """Event and subject, such as `PreToolUse:Bash`."""
         return f"{self.name}:{self.subject}" if self.subject else self.name
+
+
+class HookFacts:
+    """The fields that all hook calls have in common: those of the session, and those of its turn."""
+
+    def __init__(self, session: Callable[[], dict[str, Any]]) -> None:
+        self._session = session
+        self.prompt_id = ""
+        """Id of the last prompt."""
+        self.effort: str | None = None
+        """Of the turn that runs."""
+
+    def __call__(self) -> dict[str, Any]:
+        facts = self._session()
+        if self.prompt_id:
+            facts["prompt_id"] = self.prompt_id
+        if self.effort is not None:
+            facts["effort"] = {"level": self.effort}
+        return facts
 
 
 class HookMessage(Struct, frozen=True):

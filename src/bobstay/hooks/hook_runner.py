@@ -59,8 +59,6 @@ class CommandHooks:
         self._variables = variables
         self._background: set[asyncio.Task[None]] = set()
         self._late: list[HookOutcome] = []
-        self.env_files: str = ""
-        """A folder with one file per hook for environment variables (`CLAUDE_ENV_FILE`); "" for none."""
 
     def wants(self, name: HookName, subject: str = "") -> bool:
         if self._late and name in _DELIVERS_LATE:
@@ -160,8 +158,8 @@ class CommandHooks:
         effort = call.fields.get("effort")
         if isinstance(effort, dict) and isinstance(effort.get("level"), str):
             more["CLAUDE_EFFORT"] = effort["level"]
-        if self.env_files and call.name == "SessionStart":
-            more["CLAUDE_ENV_FILE"] = os.path.join(self.env_files, f"sessionstart-hook-{number:03}.sh")
+        if call.env_files:
+            more["CLAUDE_ENV_FILE"] = os.path.join(call.env_files, f"sessionstart-hook-{number:03}.sh")
         return {**self._environment, **more}
 
     def _send_report(self, report: HookReport) -> None:

@@ -49,6 +49,8 @@ class Policy:
         home: str,
         can_bypass: bool = False,
         readable: tuple[str, ...] = (),
+        read_only: bool = False,
+        sandboxed: Callable[[str], bool] | None = None,
         readlink: Callable[[str], str | None] = read_link,
         fold_case: bool | None = None,
     ) -> None:
@@ -67,9 +69,9 @@ class Policy:
         self._cwd = self._root
         self._asked: dict[str, tuple[str, bytes]] = {}
         self._refused: dict[tuple[str, bytes], str] = {}
-        self.read_only = False
+        self.read_only = read_only
         """Only reads are allowed without asking, whatever the mode, the allow rules and the sandbox would allow."""
-        self.sandboxed: Callable[[str], bool] | None = None
+        self.sandboxed = sandboxed
         """Whether a command would run in the sandbox and may be allowed for that reason; None if that is off."""
         self.directories: tuple[str, ...] = ()
         """Working directories besides the root, as absolute paths."""
@@ -159,9 +161,9 @@ class Policy:
             home=self._home,
             can_bypass=self._can_bypass,
             readable=self._readable,
+            read_only=self.read_only,
             **self._options,
         )
-        other.read_only = self.read_only
         other.set_cwd(self._cwd)
         other.apply(PermissionsChanged(updates))
         return other

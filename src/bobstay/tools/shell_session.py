@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from bobstay.redaction.redactor import Redactor
 from bobstay.system.process_tree import MARK, kill_marked
 from bobstay.system.watchdog import mark_of_this_process, start_watchdog
@@ -18,34 +20,51 @@ if TYPE_CHECKING:
     from bobstay.permissions.sandbox.launch import Sandbox
 
 
+class ShellLimits(Struct, frozen=True):
+    """Limits of the commands of a session."""
+
+    default_timeout: float = 120.0
+    """Seconds a call waits for its command before the command moves to the background."""
+    max_timeout: float = 600.0
+    background_after: float | None = None
+    """Seconds after which a command moves to the background even if its call would wait longer."""
+    output: int = 30_000
+    """Characters of a command's output the model sees."""
+
+
+DEFAULT_LIMITS = ShellLimits()
+
+
 class ShellSession:
     """State that the shell tools of one session share."""
 
-    def __init__(self, session_id: str = "") -> None:
+    def __init__(
+        self,
+        session_id: str = "",
+        *,
+        limits: ShellLimits = DEFAULT_LIMITS,
+        redactor: Redactor | None = None,
+        withheld: frozenset[str] = frozenset(),
+        sandbox: "Sandbox | None" = None,
+    ) -> None:
         self.session_id = session_id or os.urandom(8).hex()
         self.cwd: Path | None = None
         """Where the last command ended; None before the first."""
         self.jobs: dict[str, ShellJob] = {}
         """Background jobs by id, including recently finished ones."""
-        self.default_timeout = 120.0
-        """Seconds a call waits for its command before the command moves to the background."""
-        self.max_timeout = 600.0
-        self.background_after: float | None = None
-        """Seconds after which a command moves to the background even if its call would wait longer."""
-        self.output_limit = 30_000
-        """Characters of a command's output the model sees; settings may lower it."""
+        self.limits = limits
         self.linger = 0.02
         """Seconds that processes get to end after their shell before they count as left behind."""
         self.grace = 0.5
         """Seconds a process gets to terminate before it is killed."""
         self.max_jobs = 50
-        self.redactor = Redactor()
+        self.redactor = redactor or Redactor()
         """Removes secrets from output before it is shown or saved."""
-        self.withheld: frozenset[str] = frozenset()
+        self.withheld = withheld
         """Names of variables that are not passed to commands because they may hold secrets."""
-        self.sandbox: Sandbox | None = None
+        self.sandbox = sandbox
         """Sandbox in which commands run unless a person approved running outside; None if there is none."""
-        self.on_finished: Callable[[ShellJob], None] | None = None
+        self.listeners: list[Callable[[ShellJob], None]] = []
         """Called when a background job ends, until the session is closed."""
         self._running: dict[ShellJob, JobProcess] = {}
         self._started = 0
@@ -152,7 +171,7 @@ class ShellSession:
 
     async def close(self) -> None:
         """End every command. The session cannot be used afterwards."""
-        self.on_finished = None
+        self.listeners.clear()
         await asyncio.gather(*(self.stop(job) for job in list(self._running)))
         for _ in range(100 if self._started else 0):
             if not kill_marked(f":{self.session_id}:"):
@@ -163,5 +182,5 @@ class ShellSession:
 
     def _forget(self, job: ShellJob) -> None:
         self._running.pop(job, None)
-        if job.background and self.on_finished is not None:
-            self.on_finished(job)
+        for listener in self.listeners if job.background else ():
+            listener(job)

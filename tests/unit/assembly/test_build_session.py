@@ -15,6 +15,7 @@ from bobstay.engine.agent import StreamTimeouts
 from bobstay.engine.limits import Limits
 from bobstay.model.event import InputQueued, MessageDone, TurnStarted
 from bobstay.model.message import Text
+from bobstay.tools.shell_session import ShellLimits
 from tests.proxyserver import proxying
 from tests.unit.engine.test_call_scheduler import ready
 from tests.webserver import serving
@@ -89,21 +90,21 @@ async def test_limits_are_those_of_the_command_line_and_then_of_the_settings(pla
 @pytest.mark.parametrize(
     ("variables", "bash", "expected"),
     [
-        ({}, {}, (120.0, 600.0, None, 30_000)),
+        ({}, {}, ShellLimits(120.0, 600.0, None, 30_000)),
         (
             {"BASH_DEFAULT_TIMEOUT_MS": "5000", "BASH_MAX_TIMEOUT_MS": "9000", "BASH_MAX_OUTPUT_LENGTH": "4000"},
             {},
-            (5.0, 9.0, None, 4_000),
+            ShellLimits(5.0, 9.0, None, 4_000),
         ),
         (
             {"BASH_DEFAULT_TIMEOUT_MS": "5000", "BASH_MAX_TIMEOUT_MS": "9000", "BASH_MAX_OUTPUT_LENGTH": "4000"},
             {"timeout": 6, "longestTimeout": 7, "backgroundAfter": 8, "outputLength": 5_000},
-            (6.0, 7.0, 8.0, 5_000),
+            ShellLimits(6.0, 7.0, 8.0, 5_000),
         ),
     ],
 )
 async def test_the_limits_of_commands_are_those_of_the_settings_then_of_the_environment(
-    place: Place, variables: dict[str, str], bash: dict[str, int], expected: tuple[float | None, ...]
+    place: Place, variables: dict[str, str], bash: dict[str, int], expected: ShellLimits
 ) -> None:
     """H1-12"""
     place.variables |= variables
@@ -111,8 +112,7 @@ async def test_the_limits_of_commands_are_those_of_the_settings_then_of_the_envi
     session = await place.open()
     shells = session.driver.agent.toolbox.tool_environment.services.shells
     assert shells is not None
-    limits = [shells.default_timeout, shells.max_timeout, shells.background_after, shells.output_limit]
-    assert limits == list(expected)
+    assert shells.limits == expected
     await session.close()
 
 
@@ -268,7 +268,7 @@ async def test_thinking_is_left_to_the_model_or_bounded(place: Place) -> None:
     chosen: list[Any] = []
     for tokens in (2000, 0, None):
         session.set_thinking(tokens)
-        chosen.append(session._driver.agent.thinking)
+        chosen.append(session._driver.agent.settings.thinking)
     assert chosen[:2] == [2000, "off"]
     assert chosen[2] in ("off", "adaptive")
     await session.close()

@@ -11,6 +11,7 @@ from bobstay.assembly.key_helper import KeyHelper, KeyHelperProvider
 from bobstay.model.event import Noted
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import Chunk, ErrorKind, ProviderError, Request
+from bobstay.redaction.redactor import Redactor, placeholder
 from tests.deadline import DEADLINE
 
 PATH = "/usr/bin:/bin"
@@ -20,8 +21,8 @@ def counting(folder: Path) -> str:
     return f'echo x >> {folder}/calls; echo "key-number-$(wc -l < {folder}/calls)" | tr -d " "'
 
 
-def helper(command: str, folder: Path, **variables: str) -> KeyHelper:
-    return KeyHelper(command, cwd=str(folder), environment={"PATH": PATH, **variables})
+def helper(command: str, folder: Path, redactor: Redactor | None = None, **variables: str) -> KeyHelper:
+    return KeyHelper(command, redactor or Redactor(), cwd=str(folder), environment={"PATH": PATH, **variables})
 
 
 async def test_a_key_is_kept_for_five_minutes_unless_told_otherwise(tmp_path: Path) -> None:
@@ -34,11 +35,11 @@ async def test_a_key_is_kept_for_five_minutes_unless_told_otherwise(tmp_path: Pa
 
 async def test_every_key_is_told_by_a_name_of_its_own(tmp_path: Path) -> None:
     """The first key may still occur in the output of tools."""
-    keys: dict[str, str] = {}
-    mine = helper(counting(tmp_path), tmp_path)
-    mine.on_key = keys.update
+    redactor = Redactor()
+    mine = helper(counting(tmp_path), tmp_path, redactor)
     assert await mine.key(refused=await mine.key()) == "key-number-2"
-    assert keys == {"apiKeyHelper 1": "key-number-1", "apiKeyHelper 2": "key-number-2"}
+    shown = redactor.redact("key-number-1 and key-number-2")
+    assert shown == f"{placeholder('apiKeyHelper 1')} and {placeholder('apiKeyHelper 2')}"
 
 
 async def test_a_command_that_takes_too_long_is_ended_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

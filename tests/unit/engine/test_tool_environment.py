@@ -5,12 +5,20 @@ from pathlib import Path
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.model.event import PermissionsChanged, ToolDone
 from bobstay.model.message import Text, ToolReply
+from bobstay.tools.base import ToolServices
 
 ROOT, OTHER = Path("/srv/proj"), Path("/srv/other")
 
 
 def tool_environment() -> ToolEnvironment:
-    return ToolEnvironment(session_id="s", root=ROOT, directories=(ROOT,), spill=Path("/spill"), environment={})
+    return ToolEnvironment(
+        session_id="s",
+        root=ROOT,
+        directories=(ROOT,),
+        spill=Path("/spill"),
+        environment={},
+        services=ToolServices(),
+    )
 
 
 def changed(kind: str, *paths: Path) -> PermissionsChanged:

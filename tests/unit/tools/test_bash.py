@@ -14,7 +14,7 @@ from bobstay.system.process_tree import marks_of
 from bobstay.tools.base import EVERYTHING, Claim, Context, Outcome, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs, foreground_seconds
 from bobstay.tools.shell_job import ShellJob
-from bobstay.tools.shell_session import ShellSession
+from bobstay.tools.shell_session import ShellLimits, ShellSession
 from tests.deadline import DEADLINE
 from tests.toolkit import Reports, make_context
 
@@ -240,7 +240,7 @@ async def test_a_call_waits_two_minutes_or_as_long_as_asked_but_never_more_than_
 
 
 async def test_settings_can_move_commands_to_the_background_earlier_but_not_later(shells: ShellSession) -> None:
-    shells.background_after = 60.0
+    shells.limits = ShellLimits(background_after=60.0)
     assert foreground_seconds(BashArgs("make"), shells) == 60.0
     assert foreground_seconds(BashArgs("make", timeout=1_000), shells) == 1.0
 
@@ -316,8 +316,8 @@ async def test_the_end_of_the_session_leaves_nobody(context: Context, shells: Sh
 async def test_a_long_command_moves_to_the_background(context: Context, shells: ShellSession, root: Path) -> None:
     """H1-12."""
     finished_jobs: list[ShellJob] = []
-    shells.on_finished = finished_jobs.append
-    shells.default_timeout = 0.1
+    shells.listeners.append(finished_jobs.append)
+    shells.limits = ShellLimits(default_timeout=0.1)
     outcome = await bash(context, "echo first; until [ -e stop ]; do sleep 0.01; done; echo last; cd /; exit 3")
     ((job_id, job),) = shells.jobs.items()
     assert text(outcome).startswith("first\n")

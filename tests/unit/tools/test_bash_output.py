@@ -13,7 +13,7 @@ from bobstay.tools.base import Context, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs, require_shells
 from bobstay.tools.builtin.bash_output import BashOutput, BashOutputArgs
 from bobstay.tools.shell_job import ShellJob
-from bobstay.tools.shell_session import ShellSession
+from bobstay.tools.shell_session import ShellLimits, ShellSession
 from tests.deadline import DEADLINE
 from tests.toolkit import make_context
 
@@ -65,7 +65,7 @@ async def test_each_look_gives_what_is_new(context: Context) -> None:
 async def test_one_that_puts_itself_in_the_background_is_not_called_completed(context: Context) -> None:
     """F13: it runs until every process it started has ended."""
     finished_jobs: list[ShellJob] = []
-    require_shells(context).on_finished = finished_jobs.append
+    require_shells(context).listeners.append(finished_jobs.append)
     job = await start(context, "nohup sh -c 'until [ -e stop ]; do sleep 0.01; done; echo late' & echo started")
     await printed(job, b"started\n")
     async with asyncio.timeout(DEADLINE):
@@ -97,7 +97,7 @@ async def test_waiting_is_bounded(context: Context) -> None:
     """H1-12: by the requested time, and by the maximum of a call."""
     job = await start(context, "sleep 300")
     assert await look(context, job, wait=0.01) == "<status>running</status>\n(No new output)"
-    require_shells(context).max_timeout = 0.01
+    require_shells(context).limits = ShellLimits(max_timeout=0.01)
     async with asyncio.timeout(DEADLINE):
         assert "<status>running</status>" in await look(context, job, wait=600)
     with pytest.raises(msgspec.ValidationError):

@@ -36,7 +36,7 @@ def living(context: Context) -> int:
 async def test_it_ends_everything_and_the_model_is_not_told_again(context: Context, field: str) -> None:
     """F12; the older and the newer name of the field both do."""
     finished_jobs: list[ShellJob] = []
-    require_shells(context).on_finished = finished_jobs.append
+    require_shells(context).listeners.append(finished_jobs.append)
     outcome = await Bash().run(BashArgs("setsid sleep 300 & sleep 300", run_in_background=True), context)
     job_id = outcome.display["backgroundTaskId"]
     async with asyncio.timeout(DEADLINE):

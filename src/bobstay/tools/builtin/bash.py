@@ -158,8 +158,9 @@ def require_shells(context: Context) -> ShellSession:
 
 def foreground_seconds(args: BashArgs, shells: ShellSession) -> float:
     """How long the call waits before its command moves to the background."""
-    wanted = args.timeout / 1000 if args.timeout > 0 else shells.default_timeout
-    return min(wanted, shells.max_timeout, shells.background_after or wanted)
+    limits = shells.limits
+    wanted = args.timeout / 1000 if args.timeout > 0 else limits.default_timeout
+    return min(wanted, limits.max_timeout, limits.background_after or wanted)
 
 
 def _choose_start_directory(shells: ShellSession, context: Context) -> tuple[Path, str]:
@@ -179,7 +180,8 @@ def _outcome(job: ShellJob, shells: ShellSession, start: Path, note: str, waited
     if moved or left:
         shells.to_background(job)
     cwd = _update_cwd(job, shells, start, note)
-    text = job.output.text(min(shells.output_limit, _MAX_SHOWN) - 1_000, lambda: _describe_full_output(job)).strip("\n")
+    shown = min(shells.limits.output, _MAX_SHOWN) - 1_000
+    text = job.output.text(shown, lambda: _describe_full_output(job)).strip("\n")
     if not job.background:
         job.output.close()
     error = job.status == "killed" or bool(job.code)

@@ -57,7 +57,7 @@ else before you look again: you are told when the command ends."""
         shells = require_shells(context)
         job = shells.find(args.bash_id)
         if args.wait:
-            await asyncio.wait((job.finished,), timeout=min(args.wait, shells.max_timeout))
+            await asyncio.wait((job.finished,), timeout=min(args.wait, shells.limits.max_timeout))
         status, code = job.status, job.code
         fresh = await _read_filtered(job, args.filter, context) if args.filter else _read_new(job)
         text = fresh.text(_MAX_SHOWN, lambda: f"All output is in {job.output.path}.").strip("\n")
