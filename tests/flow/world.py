@@ -140,6 +140,8 @@ class WorldOptions(Struct, kw_only=True):
     max_output: int | None = None
     auto: AutoModeApproval | None = None
     take_at_end: bool = False
+    wrap_log: Callable[[Log], Log] | None = None
+    """Replaces the log of the session by another that has its entries."""
 
 
 class World:
@@ -158,7 +160,8 @@ class World:
         rules = _rules(wanted)
         self.policy = Policy(wanted.mode, rules, root=str(self.work), home=str(folder), can_bypass=True)
         self.shells = ShellSession()
-        self.log, branch = self._log(wanted)
+        log, branch = self._log(wanted)
+        self.log = wanted.wrap_log(log) if wanted.wrap_log is not None else log
         self.journal = Journal(self.log, _restored(branch, wanted))
         self.tool_environment = self._make_tool_environment(wanted)
         for envelope in branch:

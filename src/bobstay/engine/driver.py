@@ -152,7 +152,7 @@ class Driver:
             async with aclosing(steering.events(lambda: self._pending_input(earlier))) as before:
                 async for entry in before:
                     stored = redact_event(entry, redactor)
-                    self.journal.record(stored)
+                    await self.journal.commit(stored)
                     yield stored
             if steering.stopped is not None:
                 ends_here, outcome = True, replace(outcome, stop=True, stop_reason=steering.stopped)
@@ -160,20 +160,20 @@ class Driver:
         inputs += notes_for_prompt(outcome if not blocked else replace(outcome, context=()), "UserPromptSubmit")
         for entry in inputs:
             stored = redact_event(entry, redactor)
-            self.journal.record(stored)
+            await self.journal.commit(stored)
             yield stored
         # A fallback lasts one turn: a temporary overload must not change the session's model for good.
         model = self.state.chosen or self.agent.model
         if self.state.model and self.state.model != model:
             restored = ModelChanged(self._name(model), "restored", self.state.model)
-            self.journal.record(restored)
+            await self.journal.commit(restored)
             yield restored
         started = TurnStarted(self.state.turn + 1, model, self.state.mode, self._window(model))
-        self.journal.record(started)
+        await self.journal.commit(started)
         yield started
         if ends_here:
             done = redact_event(RunDone("prompt_blocked", text=_refusal(outcome, text_of(blocks))), redactor)
-            self.journal.record(done)
+            await self.journal.commit(done)
             yield done
             return
         async with aclosing(self._run(control, used=used)) as events:
@@ -190,10 +190,10 @@ class Driver:
                     outcome = await control.unless_aborted(after_failure(self.agent.toolbox, event)) or NO_OPINION
                     for note in messages_of(outcome):
                         stored = redact_event(note, self.agent.toolbox.redactor)
-                        self.journal.record(stored)
+                        await self.journal.commit(stored)
                         yield stored
                 if not isinstance(event, LIVE):
-                    self.journal.record(event)
+                    await self.journal.commit(event)
                 yield event
 
     def _steering(self) -> tuple[Prompted, ...]:

@@ -57,6 +57,16 @@ class Journal:
             listener(envelope)
         return envelope
 
+    async def commit(self, event: Durable) -> None:
+        """Record an event of a turn. Returns when something outside may follow from it: a log may store elsewhere.
+
+        Raises:
+            LogError: it cannot be stored.
+        """
+        self.record(event)
+        if _must_be_synced(event):
+            await self.log.settled()
+
     def catch_up(self, events: Iterable[Durable]) -> None:
         """Fold events that are in the log already."""
         for event in events:

@@ -1,5 +1,6 @@
 """Conformance checks for implementations of `Log`: each check takes a `Logs` and asserts."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
@@ -111,6 +112,17 @@ def an_entry_is_readable_once_it_is_stored(logs: Logs) -> None:
     log.close()
 
 
+def a_settled_log_has_stored_everything(logs: Logs) -> None:
+    log = logs.create("settled")
+    asyncio.run(log.settled())
+    stored = [log.append(Noted(str(number))) for number in range(3)]
+    asyncio.run(log.settled())
+    log.close()
+    log = logs.reopen("settled")
+    assert list(log.read()) == stored
+    log.close()
+
+
 def a_reopened_log_continues(logs: Logs) -> None:
     log = logs.create("goes-on")
     first = log.append(Noted("before"))
@@ -172,6 +184,7 @@ CHECKS: tuple[Check, ...] = (
     given_ids_are_kept,
     reading_begins_after_the_cursor,
     an_entry_is_readable_once_it_is_stored,
+    a_settled_log_has_stored_everything,
     a_reopened_log_continues,
     a_second_writer_is_refused,
     a_closed_log_refuses_events,

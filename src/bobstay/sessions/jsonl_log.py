@@ -4,6 +4,7 @@ import errno
 import os
 import time
 from collections.abc import Iterator
+from typing import Self
 
 from bobstay.model.event import Durable, Envelope
 from bobstay.model.ids import new_id
@@ -38,7 +39,7 @@ class JsonlLog:
         self._torn = False
 
     @classmethod
-    def create(cls, path: str, *, epoch: int = 0) -> "JsonlLog":
+    def create(cls, path: str, *, epoch: int = 0) -> Self:
         """Create a new, empty log.
 
         Raises:
@@ -54,7 +55,7 @@ class JsonlLog:
         return cls(path, fd, _acquire_lease(fd, path), epoch=epoch)
 
     @classmethod
-    def reopen(cls, path: str, *, epoch: int = 0) -> tuple["JsonlLog", LogTree]:
+    def reopen(cls, path: str, *, epoch: int = 0) -> tuple[Self, LogTree]:
         """Open an existing log: repair its end, read it, and continue at its last entry.
 
         Raises:
@@ -119,6 +120,9 @@ class JsonlLog:
             for envelope in LogScan(file):
                 if envelope.seq > after:
                     yield envelope
+
+    async def settled(self) -> None:
+        """See `Log.settled`: `append` has stored everything."""
 
     def sync(self) -> None:
         try:

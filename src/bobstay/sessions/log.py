@@ -37,7 +37,7 @@ class Log(Protocol):
         agent: str = "",
         parent_call: str = "",
     ) -> Envelope:
-        """Store `event` and return it as stored; it is readable by others once this returns.
+        """Store `event` and return it as stored; it is readable through this log once this returns.
 
         `sync` waits until it would survive a power failure. `parent` names the entry it follows if that is not
         the head: this starts a branch.
@@ -50,6 +50,16 @@ class Log(Protocol):
 
     def read(self, after: int = 0) -> Iterator[Envelope]:
         """Yield the entries with a `seq` above `after`, oldest first, all branches."""
+        ...
+
+    async def settled(self) -> None:
+        """Return when everything appended so far is stored where this log keeps it.
+
+        A log that stores in `append` itself returns at once.
+
+        Raises:
+            LogError: something cannot be stored. Nothing that would follow from it may happen.
+        """
         ...
 
     def sync(self) -> None:

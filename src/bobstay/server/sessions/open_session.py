@@ -124,6 +124,9 @@ class OpenSession:
     def read(self, after: int = 0) -> Iterator[Envelope]:
         return self.reader.read(after)
 
+    async def settled(self) -> None:
+        await self.log.settled()
+
     def sync(self) -> None:
         self.log.sync()
 

@@ -1,0 +1,26 @@
+"""A session of the server is settled when its log is."""
+
+import asyncio
+from pathlib import Path
+
+from bobstay.model.event import Noted
+from bobstay.server.server_ports import NoIndex
+from bobstay.server.sessions.open_session import OpenSession
+from bobstay.server.sessions.session_view import SessionView
+from bobstay.server.streams.hub import Hub
+from tests.deadline import DEADLINE
+from tests.held_log import HeldLog
+
+
+async def test_an_open_session_is_settled_when_its_log_is(tmp_path: Path) -> None:
+    log = HeldLog.create(str(tmp_path / "one.jsonl"))
+    log.held = Noted
+    session = OpenSession(log, SessionView("one"), Hub(), NoIndex(), lambda *_: None)
+    session.append(Noted("x"))
+    settled = asyncio.ensure_future(session.settled())
+    async with asyncio.timeout(DEADLINE):
+        await log.reached.wait()
+        assert not settled.done()
+        log.stored.set()
+        await settled
+    log.close()
