@@ -93,8 +93,9 @@ async def _step(turn: TurnState) -> AsyncGenerator[Event, None]:
         follow_up = _after_tools(turn, step)
     else:
         follow_up = _after_answer(turn, step.stop)
-    async for event in follow_up:
-        yield event
+    async with aclosing(follow_up) as events:
+        async for event in events:
+            yield event
 
 
 async def _resumed(turn: TurnState) -> AsyncGenerator[Event, None]:
@@ -106,8 +107,9 @@ async def _resumed(turn: TurnState) -> AsyncGenerator[Event, None]:
         follow_up = _after_answer(turn, state.ended.stop)
     else:
         follow_up = _one(reminders.remind(reminders.BROKEN_OFF, "broken_off"))
-    async for event in follow_up:
-        yield event
+    async with aclosing(follow_up) as events:
+        async for event in events:
+            yield event
 
 
 async def _open_calls(turn: TurnState) -> AsyncGenerator[Event, None]:
@@ -119,8 +121,9 @@ async def _open_calls(turn: TurnState) -> AsyncGenerator[Event, None]:
         async for event in events:
             yield event
     follow_up = _interrupted(turn, step.aborted) if step.aborted else _after_tools(turn, step)
-    async for event in follow_up:
-        yield event
+    async with aclosing(follow_up) as events:
+        async for event in events:
+            yield event
 
 
 # ---------------------------------------------------------------- after the model's answer
@@ -208,10 +211,11 @@ async def _after_tools(turn: TurnState, step: Step) -> AsyncGenerator[Event, Non
     elif ended := _cut_off(turn):
         yield ended
         return
-    async for event in _before_next(turn, step):
-        yield event
-        if isinstance(event, RunDone):
-            return
+    async with aclosing(_before_next(turn, step)) as events:
+        async for event in events:
+            yield event
+            if isinstance(event, RunDone):
+                return
     steering = Steering(turn.agent.toolbox, turn.control)
     async with aclosing(steering.events(turn.control.take)) as events:
         async for event in events:

@@ -27,7 +27,7 @@ from bobstay.model.event import (
     ToolStarted,
 )
 from bobstay.model.message import ReplyPart, Text, ToolCall, ToolReply
-from bobstay.tools.base import Context, Outcome, ToolError
+from bobstay.tools.base import Outcome, ToolError
 from bobstay.tools.output_limit import limit_output
 
 log = logging.getLogger(__name__)
@@ -35,8 +35,10 @@ log.addHandler(logging.NullHandler())  # tracebacks are shown only with --debug
 
 INTERRUPTED = "Interrupted {reason} before it finished. What it did until then stays done: check before trying again."
 NEVER_STARTED = "Interrupted {reason} before it began: it had no effect."
-HARMLESS = frozenset({"read", "none", "person"})
-"""Kinds of access that change nothing outside the session."""
+CUT_OFF = (
+    "Your output limit cut this call off before its input was complete: it had no effect. Do not send it again as it "
+    "was. Write it in parts: a shorter call first, then further calls that add the rest."
+)
 
 
 class CallPipeline:
@@ -56,11 +58,12 @@ class CallPipeline:
         self._decided: Decided | None = None
         self._channel = ProgressChannel(call.id, toolbox.redactor)
         self._started = 0.0
-        self.refusal = ""
+        self._problem = ""
+        """Why the call could not be prepared."""
         try:
             self.prepared = toolbox.prepare(call, self._channel.report)
         except Refused as refusal:
-            self.refusal = str(refusal)
+            self._problem = str(refusal)
         self.ticket = toolbox.enter(self.prepared)
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -76,6 +79,15 @@ class CallPipeline:
             yield self._finish(self._error(f"{self.call.name} broke: {fault}. The fault is not in the call itself."))
         finally:
             self.ticket.finish()
+
+    @property
+    def may_be_cut_off(self) -> bool:
+        """Whether the output limit may have ended the call's input."""
+        return self.prepared is None and (bool(self.call.malformed) or not self.call.input)
+
+    def cut_off(self) -> None:
+        """Tell the model that the output limit ended the call's input, rather than what is wrong with the rest."""
+        self._problem = CUT_OFF
 
     def interrupted(self, reason: str) -> list[Event]:
         """Return the last events of a cancelled call; `reason` says why, such as `by the user`."""
@@ -99,7 +111,7 @@ class CallPipeline:
 
     async def _phases(self) -> AsyncGenerator[Event, None]:
         if self.prepared is None:
-            yield self._finish(self._error(f"<tool_use_error>{self.refusal}</tool_use_error>"))
+            yield self._finish(self._error(f"<tool_use_error>{self._problem}</tool_use_error>"))
             return
         try:
             async with aclosing(self._before_run(self.prepared)) as events:
@@ -120,7 +132,7 @@ class CallPipeline:
 
     async def _before_run(self, checked: PreparedCall) -> AsyncGenerator[Event, None]:
         """Second to fourth phase. Raises `ToolError` or `Refused` if the call may not run."""
-        await self._check(checked)
+        await self._toolbox.check(checked)
         async with aclosing(self._run_pre_hooks(checked)) as events:
             async for event in events:
                 yield event
@@ -129,7 +141,7 @@ class CallPipeline:
                 async for event in events:
                     yield event
         if self.prepared is not None and self.prepared is not checked:
-            await self._check(self.prepared)
+            await self._toolbox.check(self.prepared)
 
     async def _obtain_approval(self, prepared: PreparedCall) -> AsyncGenerator[Event, None]:
         self._approval = approval = Approval(self._toolbox, prepared, self._hooked, self._prior)
@@ -140,28 +152,6 @@ class CallPipeline:
         finally:
             self._decided = approval.decided
             self._continue_with(approval.prepared)
-
-    async def _check(self, prepared: PreparedCall) -> None:
-        await prepared.tool.check(prepared.args, self._update_context(prepared))
-        self._check_placeholders(prepared)
-
-    def _check_placeholders(self, prepared: PreparedCall) -> None:
-        """Refuse to write a placeholder over the secret it stands for, which would destroy the secret.
-
-        A command can write anything, and so may a tool that does not declare its accesses, so every call is refused
-        that is not certainly read-only. Searching for the placeholder itself is harmless.
-        """
-        placeholder = self._toolbox.redactor.find_placeholder(prepared.input)
-        if not placeholder or prepared.read_only:
-            return
-        accesses = prepared.accesses
-        if accesses and all(access.kind in HARMLESS for access in accesses):
-            return
-        raise ToolError(
-            f"{placeholder} stands for a secret that was not shown to you; where you saw it is the true value. Writing "
-            "this would destroy that, so nothing was run. Change only what is around it, with an edit that does not "
-            "touch its line. If the line itself must change, ask the person to do it."
-        )
 
     # ------------------------------------------------------------ third phase
 
@@ -194,7 +184,7 @@ class CallPipeline:
         await self.ticket.start()
         yield ToolStarted(self.call.id, prepared.tool.name, prepared.input, prepared.read_only)
         self._started = time.monotonic()
-        task = asyncio.ensure_future(prepared.tool.run(prepared.args, self._update_context(prepared)))
+        task = asyncio.ensure_future(prepared.tool.run(prepared.args, self._toolbox.update_context(prepared)))
         self._channel.follow(task)
         try:
             async for progress in self._channel:
@@ -270,13 +260,6 @@ class CallPipeline:
         return outcome
 
     # ------------------------------------------------------------ replies
-
-    def _update_context(self, prepared: PreparedCall) -> Context:
-        """Update the context: an earlier call may have changed the working directory or the mode."""
-        prepared.context = self._toolbox.tool_environment.context(
-            self.call.id, self._toolbox.judge.mode, self._channel.report
-        )
-        return prepared.context
 
     def _finish(self, done: ToolDone) -> ToolDone:
         self.done = done

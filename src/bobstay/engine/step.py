@@ -13,7 +13,6 @@ from bobstay.engine.approval import NO_PRIOR_PROGRESS, PriorProgress
 from bobstay.engine.engine_ports import Route
 from bobstay.engine.pipeline import CallPipeline, not_started_reply
 from bobstay.engine.repeat_guard import FinishedCall
-from bobstay.engine.toolbox import CUT_OFF
 from bobstay.engine.turn_control import TurnControl
 from bobstay.model.event import BlockDone, Event, MessageDone
 from bobstay.model.ids import new_id
@@ -234,10 +233,8 @@ class Step:
         return self.stop == "max_tokens" and self._final_call == call.id
 
     async def _run_call(self, pipeline: CallPipeline) -> None:
-        call = pipeline.call
-        incomplete = pipeline.prepared is None and (call.malformed or not call.input)
-        if incomplete and await self._cut_off(call):
-            pipeline.refusal = CUT_OFF
+        if pipeline.may_be_cut_off and await self._cut_off(pipeline.call):
+            pipeline.cut_off()
         async with aclosing(pipeline.events()) as events:
             async for event in events:
                 await self._box.commit(event)

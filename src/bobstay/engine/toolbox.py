@@ -20,12 +20,8 @@ from bobstay.tools.base import Claim, Context, Tool, ToolError
 from bobstay.tools.input_validation import InvalidInputError, parse_input
 from bobstay.tools.tool_registry import ToolRegistry
 
-CUT_OFF = (
-    "Your output limit cut this call off before its input was complete: it had no effect. Do not send it again as it "
-    "was. Write it in parts: a shorter call first, then further calls that add the rest."
-)
-
-
+HARMLESS = frozenset({"read", "none", "person"})
+"""Kinds of access that change nothing outside the session."""
 CallEnding: TypeAlias = Literal["", "interrupt", "hook_stopped", "deferred", "auto_denied"]
 """How a call may end its turn, if it does."""
 
@@ -108,6 +104,27 @@ class Toolbox:
             raise Refused(f"No such tool available: {call.name}.{hint} Tools: {', '.join(self.registry.names)}")
         return self._prepared(tool, call.id, call.input, report, from_model=True)
 
+    async def check(self, prepared: PreparedCall) -> None:
+        """Second phase: let the tool check its input.
+
+        Raises:
+            ToolError: the input makes no sense, or would destroy a secret.
+        """
+        await prepared.tool.check(prepared.args, self.update_context(prepared))
+        placeholder = self.redactor.find_placeholder(prepared.input)
+        if placeholder and _may_write(prepared):
+            raise ToolError(
+                f"{placeholder} stands for a secret that was not shown to you; where you saw it is the true value. "
+                "Writing this would destroy that, so nothing was run. Change only what is around it, with an edit that "
+                "does not touch its line. If the line itself must change, ask the person to do it."
+            )
+
+    def update_context(self, prepared: PreparedCall) -> Context:
+        """Update the context of a call: an earlier one may have changed the working directory or the mode."""
+        before = prepared.context
+        prepared.context = self.tool_environment.context(before.call_id, self.judge.mode, before.report)
+        return prepared.context
+
     def prepare_again(self, before: PreparedCall, input: dict[str, Any]) -> PreparedCall:
         """Validate an input that a hook or a person rewrote.
 
@@ -160,3 +177,9 @@ class Toolbox:
             raise Refused(f"InputValidationError: {tool.name} failed: {error}") from error
         context = self.tool_environment.context(call_id, self.judge.mode, report)
         return PreparedCall(tool, args, context, input, tool.read_only(args, context))
+
+
+def _may_write(prepared: PreparedCall) -> bool:
+    """Whether a call is not certainly read-only. A command may write, and so may a tool without declared accesses."""
+    accesses = prepared.accesses
+    return not prepared.read_only and not (accesses and all(access.kind in HARMLESS for access in accesses))
