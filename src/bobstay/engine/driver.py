@@ -134,8 +134,7 @@ class Driver:
         earlier: frozenset[str],
         used: Used,
     ) -> AsyncGenerator[Event, None]:
-        redactor = self.agent.toolbox.redactor
-        blocks = redact_prompt(blocks, "human", redactor)
+        blocks = redact_prompt(blocks, "human", self.agent.toolbox.redactor)
         self.agent.toolbox.facts.prompt_id = id
         outcome = NO_OPINION
         if blocks:
@@ -151,30 +150,20 @@ class Driver:
             steering = Steering(self.agent.toolbox, control)
             async with aclosing(steering.events(lambda: self._pending_input(earlier))) as before:
                 async for entry in before:
-                    stored = redact_event(entry, redactor)
-                    await self.journal.commit(stored)
-                    yield stored
+                    yield await self._store(entry)
             if steering.stopped is not None:
                 ends_here, outcome = True, replace(outcome, stop=True, stop_reason=steering.stopped)
         inputs: list[Durable] = [*prompt, *notes_for_prompt(session_start, "SessionStart")]
         inputs += notes_for_prompt(outcome if not blocked else replace(outcome, context=()), "UserPromptSubmit")
         for entry in inputs:
-            stored = redact_event(entry, redactor)
-            await self.journal.commit(stored)
-            yield stored
+            yield await self._store(entry)
         # A fallback lasts one turn: a temporary overload must not change the session's model for good.
         model = self.state.chosen or self.agent.model
         if self.state.model and self.state.model != model:
-            restored = ModelChanged(self._name(model), "restored", self.state.model)
-            await self.journal.commit(restored)
-            yield restored
-        started = TurnStarted(self.state.turn + 1, model, self.state.mode, self._window(model))
-        await self.journal.commit(started)
-        yield started
+            yield await self._store(ModelChanged(self._name(model), "restored", self.state.model))
+        yield await self._store(TurnStarted(self.state.turn + 1, model, self.state.mode, self._window(model)))
         if ends_here:
-            done = redact_event(RunDone("prompt_blocked", text=_refusal(outcome, text_of(blocks))), redactor)
-            await self.journal.commit(done)
-            yield done
+            yield await self._store(RunDone("prompt_blocked", text=_refusal(outcome, text_of(blocks))))
             return
         async with aclosing(self._run(control, used=used)) as events:
             async for event in events:
@@ -189,23 +178,25 @@ class Driver:
                 if isinstance(event, RunDone) and event.ending in FAILURES:
                     outcome = await control.unless_aborted(after_failure(self.agent.toolbox, event)) or NO_OPINION
                     for note in messages_of(outcome):
-                        stored = redact_event(note, self.agent.toolbox.redactor)
-                        await self.journal.commit(stored)
-                        yield stored
+                        yield await self._store(note)
                 if not isinstance(event, LIVE):
                     await self.journal.commit(event)
                 yield event
 
-    def _steering(self) -> tuple[Prompted, ...]:
-        steers = (entry for entry in self.state.queued if entry.how == "steer")
-        return (*self._notices(), *map(_steer, steers))
+    async def _store(self, event: Durable) -> Durable:
+        """Store an event without its secrets, and return it as stored."""
+        stored = redact_event(event, self.agent.toolbox.redactor)
+        await self.journal.commit(stored)
+        return stored
 
-    def _notices(self) -> list[Prompted]:
+    def _steering(self) -> tuple[Prompted, ...]:
+        """Input for the model that it has not read yet: ends of background commands, and steering messages."""
+        steers = [_steer(entry) for entry in self.state.queued if entry.how == "steer"]
         if not self.state.notices:
-            return []
+            return tuple(steers)
         from bobstay.engine.background_notice import notice
 
-        return [notice(ended) for ended in self.state.notices]
+        return (*map(notice, self.state.notices), *steers)
 
     def _name(self, model: str) -> str:
         """The name of a model for people, to whom `default` says nothing."""
@@ -226,9 +217,8 @@ class Driver:
         return frozenset(ids[: ids.index(id)] if id in ids else ids)
 
     def _pending_input(self, earlier: frozenset[str]) -> list[Prompted]:
-        """Input from before the prompt that the model has not read yet; it comes first."""
-        steers = (entry for entry in self.state.queued if entry.id in earlier and entry.how == "steer")
-        return [*self._notices(), *map(_steer, steers)]
+        """Unread input from before the prompt, which comes first."""
+        return [prompted for prompted in self._steering() if prompted.why != "steer" or prompted.id in earlier]
 
 
 def _steer(queued: InputQueued) -> Prompted:
