@@ -10,6 +10,7 @@ from playwright.async_api import Locator, Page, expect
 
 from tests.browser.around import come
 from tests.browser.desk import PHONE, Desk
+from tests.browser.written import Written
 from tests.modelserver.script import Call, Say, Step
 
 CART = "".join(f"line {number}\n" for number in range(1, 41))
@@ -325,6 +326,45 @@ async def test_the_raw_log_is_shown_by_its_numbers_and_grows(desk: Desk) -> None
     await page.keyboard.press("ArrowUp")
     assert json.loads(await entry.inner_text())["event"]["type"] == "run_done"
     assert await desk.axe(within="aside") == []
+
+
+async def test_a_folder_of_many_files_is_walked_by_keys_with_only_the_rows_in_view_drawn(desk: Desk) -> None:
+    for number in range(500):
+        (desk.work / f"file-{number:03}.txt").touch()
+    page = await come(desk, f"/session/{await session(desk)}")
+    await to_panel(page, "2")
+    rows = page.get_by_role("treeitem")
+    await expect(rows.filter(has_text="file-000.txt")).to_be_visible()
+    await page.get_by_role("tree", name="Files").focus()
+    await page.keyboard.press("End")
+    await expect(page.get_by_role("treeitem", name="src")).to_have_count(0)
+    await expect(page.get_by_role("treeitem", name="run.sh")).to_be_in_viewport()
+    assert await rows.count() < 100
+    await page.keyboard.press("Home")
+    await expect(rows.first).to_be_in_viewport()
+    await expect(page.get_by_role("treeitem", name="run.sh")).to_have_count(0)
+
+
+async def test_a_long_log_opens_at_its_end_and_stays_there_while_it_grows(desk: Desk) -> None:
+    project(desk)
+    written = Written(desk.work, "long").prompt("hello")
+    for number in range(400):
+        written.say(f"sentence {number}")
+    begun = written.end().save(desk.folder / "bobstay")
+    await desk.restart()
+    page = await come(desk, f"/session/{begun}")
+    await to_panel(page, "6")
+    log = page.get_by_role("listbox", name="Log entries")
+    rows = log.get_by_role("option")
+    ended = rows.last.filter(has_text="run_done")
+    await expect(ended).to_be_in_viewport()
+    assert await rows.count() < 100
+    await desk.place.post(f"/api/v1/sessions/{begun}/messages", {"content": "again"})
+    await expect(ended.filter(has_not_text=str(len(written.lines)))).to_be_in_viewport()
+    await rows.last.click()
+    await page.keyboard.press("ArrowUp")
+    await expect(log.get_by_role("option", selected=True)).to_contain_text("message_done")
+    await expect(log.get_by_role("option", selected=True)).to_be_in_viewport()
 
 
 async def test_on_a_phone_the_panels_are_sheets(desk: Desk) -> None:

@@ -6,8 +6,9 @@ import { useApp } from "@/state/app";
 import { useUi } from "@/state/ui";
 import { Icon } from "@/ui/Icon";
 import { useCoarse } from "@/ui/media";
+import { Heights } from "@/ui/rows/heights";
+import { useRowWindow } from "@/ui/rows/useRowWindow";
 import { archiveAll } from "./archiveSessions";
-import { useRowWindow } from "./rowWindow";
 import { SessionListItem } from "./SessionListItem";
 import { clearSelection, extendSelection, selectTo, stepFrom, useSelection } from "./selection";
 import type { ListItem } from "./sessionOrder";
@@ -24,13 +25,14 @@ export function SessionList({ items, footer }: { items: ListItem[]; footer?: Rea
   const withProject = useUi((state) => state.grouping === "state");
   const { cursor, chosen } = useSelection();
   const ids = useMemo(() => items.flatMap((item) => (item.kind === "session" ? [item.id] : [])), [items]);
-  const heights = useMemo(
-    () => items.map((item) => (item.kind === "head" ? HEAD : coarse ? FINGER : ROW)),
-    [items, coarse],
-  );
-  const { from, to, starts, total, reveal } = useRowWindow(scroller, heights);
+  const rows = useMemo(() => {
+    const heights = new Heights<ListItem>(({ kind }) => (kind === "head" ? HEAD : coarse ? FINGER : ROW));
+    heights.setLines(items);
+    return heights;
+  }, [items, coarse]);
+  const { from, to, reveal } = useRowWindow(scroller, rows);
   useEffect(() => {
-    const position = items.findIndex((item) => item.key === cursor);
+    const position = items.findIndex((item) => item.id === cursor);
     if (position >= 0) reveal(position);
   }, [cursor, items, reveal]);
   useListCommands(ids, cursor || current);
@@ -48,14 +50,14 @@ export function SessionList({ items, footer }: { items: ListItem[]; footer?: Rea
   );
   return (
     <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto px-2">
-      <ul className="relative m-0 list-none p-0" style={{ height: total }}>
+      <ul className="relative m-0 list-none p-0" style={{ height: rows.total() }}>
         {items.slice(from, to).map((item, index) => {
-          const position = from + index;
+          const top = rows.top(from + index);
           return (
             <li
-              key={item.key}
+              key={item.id}
               className="absolute inset-x-0 top-0"
-              style={{ height: heights[position], transform: `translateY(${starts[position]}px)` }}
+              style={{ height: rows.top(from + index + 1) - top, transform: `translateY(${top}px)` }}
             >
               {item.kind === "head" ? (
                 <Head item={item} />
@@ -79,7 +81,7 @@ export function SessionList({ items, footer }: { items: ListItem[]; footer?: Rea
 }
 
 function Head({ item }: { item: ListItem & { kind: "head" } }) {
-  const needs = item.key === "head/needs";
+  const needs = item.id === "head/needs";
   return (
     <h2
       title={item.project || undefined}

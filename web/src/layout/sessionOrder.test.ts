@@ -165,7 +165,7 @@ describe("whatever sessions there are", () => {
         expect([...ids].sort()).toEqual(Object.keys(sessions).sort());
         const counted = items.reduce((sum, item) => sum + (item.kind === "head" ? item.count : 0), 0);
         expect(counted).toBe(drawn.length);
-        expect(new Set(items.map((item) => item.key)).size).toBe(items.length);
+        expect(new Set(items.map((item) => item.id)).size).toBe(items.length);
       }),
     );
   });

@@ -21,8 +21,8 @@ export const SECTION_TITLES: Record<Section, string> = {
 const RECENT_SECONDS = 86_400;
 
 export type ListItem =
-  | { kind: "head"; key: string; title: string; count: number; project: string }
-  | { kind: "session"; key: string; id: string };
+  | { kind: "head"; id: string; title: string; count: number; project: string }
+  | { kind: "session"; id: string };
 
 export interface ListOptions {
   grouping: Grouping;
@@ -81,12 +81,12 @@ function byState(shown: SessionView[], now: number): ListItem[] {
     if (found.length === 0) continue;
     items.push({
       kind: "head",
-      key: `head/${section}`,
+      id: `head/${section}`,
       title: SECTION_TITLES[section],
       count: found.length,
       project: "",
     });
-    for (const { id } of found.sort(inSection(section))) items.push({ kind: "session", key: id, id });
+    for (const { id } of found.sort(inSection(section))) items.push({ kind: "session", id });
   }
   return items;
 }
@@ -127,12 +127,12 @@ function byProject(shown: SessionView[], now: number): ListItem[] {
   return ordered.flatMap(({ project, found }): ListItem[] => [
     {
       kind: "head",
-      key: `head/${project}`,
+      id: `head/${project}`,
       title: names.get(project) ?? project,
       count: found.length,
       project,
     },
-    ...found.map(({ id }): ListItem => ({ kind: "session", key: id, id })),
+    ...found.map(({ id }): ListItem => ({ kind: "session", id })),
   ]);
 }
 
@@ -159,7 +159,7 @@ export function sameItems(a: ListItem[], b: ListItem[]): boolean {
       const other = b[position];
       return (
         other !== undefined &&
-        item.key === other.key &&
+        item.id === other.id &&
         (item.kind !== "head" || (other.kind === "head" && item.count === other.count))
       );
     })

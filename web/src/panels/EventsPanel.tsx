@@ -1,6 +1,6 @@
 /** Events panel: the session's log, entry by entry, as JSON. */
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import type { SessionView } from "@/api/types";
 import { count, moment, plural } from "@/format/values";
 import { showError } from "@/state/actions";
@@ -9,6 +9,8 @@ import type { Entry } from "@/stream/frames";
 import { Button, IconButton } from "@/ui/Button";
 import { copy } from "@/ui/copy";
 import { Icon } from "@/ui/Icon";
+import { equalRows } from "@/ui/rows/heights";
+import { useRowWindow } from "@/ui/rows/useRowWindow";
 import { Filtered, summary } from "./events/filter";
 import { TasksTrail } from "./events/TasksTrail";
 
@@ -65,15 +67,16 @@ interface LogProps {
 function Log({ entries, indices, chosen, onChoose }: LogProps) {
   const container = useRef<HTMLDivElement>(null);
   const pinned = useRef(true);
-  const list = useVirtualizer({
-    count: indices.length,
-    getScrollElement: () => container.current,
-    estimateSize: () => LINE,
-    overscan: 20,
-  });
+  const rows = useMemo(() => equalRows(indices.length, LINE), [indices.length]);
+  const { from, to, reveal } = useRowWindow(container, rows);
   useEffect(() => {
-    if (pinned.current && indices.length > 0) list.scrollToIndex(indices.length - 1);
-  }, [indices.length, list]);
+    if (pinned.current) reveal(rows.count - 1);
+  }, [rows, reveal]);
+  // The list is shorter beside an open entry: reveal the row then, or it is not rendered and the focus is lost.
+  const choose = (entry: Entry, index: number) => {
+    flushSync(() => onChoose(entry.seq));
+    reveal(index);
+  };
   const key = (event: KeyboardEvent) => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (!step) return;
@@ -81,9 +84,7 @@ function Log({ entries, indices, chosen, onChoose }: LogProps) {
     const at = indices.findIndex((each) => entries[each]?.seq === chosen);
     const next = Math.max(0, Math.min(indices.length - 1, at < 0 ? indices.length - 1 : at + step));
     const entry = entries[indices[next] ?? -1];
-    if (!entry) return;
-    onChoose(entry.seq);
-    list.scrollToIndex(next);
+    if (entry) choose(entry, next);
   };
   return (
     <div
@@ -97,17 +98,17 @@ function Log({ entries, indices, chosen, onChoose }: LogProps) {
       }}
       className="min-h-0 flex-1 overflow-auto outline-offset-[-2px]"
     >
-      <div role="presentation" className="relative" style={{ height: list.getTotalSize() }}>
-        {list.getVirtualItems().map((item) => {
-          const entry = entries[indices[item.index] ?? -1];
+      <div role="presentation" className="relative" style={{ height: rows.top(rows.count) }}>
+        {indices.slice(from, to).map((each, index) => {
+          const entry = entries[each];
           if (!entry) return null;
           return (
             <Line
               key={entry.seq}
               entry={entry}
-              top={item.start}
+              top={rows.top(from + index)}
               chosen={entry.seq === chosen}
-              onChoose={() => onChoose(entry.seq)}
+              onChoose={() => choose(entry, from + index)}
             />
           );
         })}

@@ -1,8 +1,9 @@
 /** File tree of a session: loaded on demand, keyboard navigation, virtualized. */
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useId, useMemo, useRef, useState } from "react";
 import { Icon } from "@/ui/Icon";
 import { useNarrow } from "@/ui/media";
+import { equalRows } from "@/ui/rows/heights";
+import { useRowWindow } from "@/ui/rows/useRowWindow";
 import { VisibleText } from "@/ui/VisibleText";
 import { type Line, linesOf, moveBy } from "./tree";
 import { setOpened, useFolders, useOpenedOf } from "./useFolders";
@@ -21,23 +22,13 @@ export function FileTree({ sessionId, chosen, onChoose }: Props) {
   const container = useRef<HTMLDivElement>(null);
   const id = useId();
   const height = useNarrow() ? 44 : 28;
-  const list = useVirtualizer({
-    count: lines.length,
-    getScrollElement: () => container.current,
-    estimateSize: () => height,
-    overscan: 12,
-    getItemKey: (index) => lines[index]?.path ?? index,
-  });
+  const rows = useMemo(() => equalRows(lines.length, height), [lines.length, height]);
+  const { from, to, reveal } = useRowWindow(container, rows);
   const toggle = (path: string, now: boolean) =>
     setOpened(sessionId, (set) => (now ? set.add(path) : set.delete(path)));
   const goTo = (path: string) => {
     setActive(path);
-    list.scrollToIndex(
-      Math.max(
-        0,
-        lines.findIndex((line) => line.path === path),
-      ),
-    );
+    reveal(lines.findIndex((line) => line.path === path));
   };
   const key = (event: KeyboardEvent) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
@@ -68,23 +59,19 @@ export function FileTree({ sessionId, chosen, onChoose }: Props) {
       onFocus={() => active || goTo(lines[0]?.path ?? "")}
       className="group min-h-0 flex-1 overflow-auto py-1 outline-none"
     >
-      <div role="presentation" className="relative" style={{ height: list.getTotalSize() }}>
-        {list.getVirtualItems().map((item) => {
-          const line = lines[item.index];
-          if (!line) return null;
-          return (
-            <TreeLine
-              key={item.key}
-              id={`${id}-${item.index}`}
-              line={line}
-              top={item.start}
-              height={height}
-              active={line.path === active}
-              chosen={line.path === chosen}
-              onClick={() => click(line)}
-            />
-          );
-        })}
+      <div role="presentation" className="relative" style={{ height: rows.top(rows.count) }}>
+        {lines.slice(from, to).map((line, index) => (
+          <TreeLine
+            key={line.path}
+            id={`${id}-${from + index}`}
+            line={line}
+            top={rows.top(from + index)}
+            height={height}
+            active={line.path === active}
+            chosen={line.path === chosen}
+            onClick={() => click(line)}
+          />
+        ))}
       </div>
     </div>
   );

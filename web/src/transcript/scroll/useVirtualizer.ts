@@ -1,8 +1,8 @@
 /** Connects a `Virtualizer` to React: rendered lines, measurements and scroll events. */
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useReducer, useRef } from "react";
 import { flushSync } from "react-dom";
+import { Heights, type Line } from "@/ui/rows/heights";
 import type { ListLine } from "./anchor";
-import { Heights, type Line } from "./heights";
 import { savedPosition } from "./savedPositions";
 import { Virtualizer } from "./virtualizer";
 

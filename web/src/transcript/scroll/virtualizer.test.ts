@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Heights } from "@/ui/rows/heights";
 import type { ListLine } from "./anchor";
-import { Heights } from "./heights";
 import { Virtualizer } from "./virtualizer";
 
 const ROOM = 600;

@@ -2,8 +2,8 @@
  * Virtualizer with scroll anchoring. Pinned to the end, the list stays at the end while it grows. Elsewhere an anchor
  * element keeps its position on the screen, whatever is loaded, measured, expanded or collapsed above it.
  */
+import type { Heights } from "@/ui/rows/heights";
 import { type Anchor, innermost, type ListLine, lineAfterChange, type Position, type Span } from "./anchor";
-import type { Heights } from "./heights";
 import { AT_END, MAX_DEFERRED, NEAR, OVERSCAN, REST_MS, ROUNDS } from "./limits";
 
 export class Virtualizer {

@@ -1,15 +1,34 @@
-/**
- * Heights and offsets of the lines of a long list: measured where possible, estimated otherwise.
- * Appending a line costs the same for the hundredth and the twenty-thousandth.
- */
+/** Heights and offsets of the lines of a long list. */
 
 export interface Line {
   id: string;
 }
 
-export class Heights {
+/** Where the rows of a list are. */
+export interface RowOffsets {
+  readonly count: number;
+  /** Offset of a row; for the index after the last, the total height. */
+  top(index: number): number;
+  /** The row at an offset, clamped to the first and the last. */
+  indexAt(offset: number): number;
+}
+
+/** Rows of one height. */
+export function equalRows(count: number, height: number): RowOffsets {
+  return {
+    count,
+    top: (index) => Math.min(index, count) * height,
+    indexAt: (offset) => Math.max(0, Math.min(count - 1, Math.floor(offset / height))),
+  };
+}
+
+/**
+ * Lines of different heights: measured where possible, estimated otherwise.
+ * Appending a line costs the same for the hundredth and the twenty-thousandth.
+ */
+export class Heights<L extends Line = Line> implements RowOffsets {
   readonly #measured: Map<string, number>;
-  readonly #guess: (line: Line) => number;
+  readonly #guess: (line: L) => number;
   #ids: string[] = [];
   #sizes = new Float64Array(256);
   /** Offset of each line; valid for the first `#sure` + 1 of them. */
@@ -17,7 +36,7 @@ export class Heights {
   #sure = 0;
 
   /** `measured` may come from an earlier visit and is updated in place. */
-  constructor(guess: (line: Line) => number, measured = new Map<string, number>()) {
+  constructor(guess: (line: L) => number, measured = new Map<string, number>()) {
     this.#guess = guess;
     this.#measured = measured;
   }
@@ -27,7 +46,7 @@ export class Heights {
   }
 
   /** Sets the lines. Appended lines are cheap; any other change is compared from the start. */
-  setLines(lines: readonly Line[]): void {
+  setLines(lines: readonly L[]): void {
     const known = this.#ids.length;
     const appended =
       known === 0 ||
@@ -39,7 +58,7 @@ export class Heights {
     this.#sure = Math.min(this.#sure, from);
     this.#grow(lines.length);
     for (let index = from; index < lines.length; index += 1) {
-      const line = lines[index] as Line;
+      const line = lines[index] as L;
       this.#ids.push(line.id);
       this.#sizes[index] = this.#measured.get(line.id) ?? this.#guess(line);
     }
@@ -56,7 +75,6 @@ export class Heights {
     return size - before;
   }
 
-  /** Offset of a line; for the index after the last, the total height. */
   top(index: number): number {
     const wanted = Math.min(index, this.#ids.length);
     for (let at = this.#sure; at < wanted; at += 1)
@@ -69,7 +87,6 @@ export class Heights {
     return this.top(this.#ids.length);
   }
 
-  /** The line at an offset, clamped to the first and the last. */
   indexAt(offset: number): number {
     this.total();
     let low = 0;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Heights } from "./heights";
+import { equalRows, Heights } from "./heights";
 
 const lines = (ids: string[]) => ids.map((id) => ({ id }));
 
@@ -54,4 +54,21 @@ test("what was measured on an earlier visit is known on the next", () => {
   const second = new Heights(() => 10, measured);
   second.setLines(lines(["a", "b", "c"]));
   expect(second.total()).toBe(10 + 55 + 10);
+});
+
+test("rows of one height are where lines of that height are", () => {
+  fc.assert(
+    fc.property(
+      fc.nat(60),
+      fc.integer({ min: 1, max: 50 }),
+      fc.integer({ min: -100, max: 4000 }),
+      (count, height, offset) => {
+        const rows = equalRows(count, height);
+        const heights = new Heights(() => height);
+        heights.setLines(lines(Array.from({ length: count }, (_, index) => `l${index}`)));
+        expect(rows.indexAt(offset)).toBe(heights.indexAt(offset));
+        for (let index = 0; index <= count + 1; index += 1) expect(rows.top(index)).toBe(heights.top(index));
+      },
+    ),
+  );
 });
