@@ -12,7 +12,7 @@ import { ResolvedElsewhere } from "./ResolvedElsewhere";
 import { requesterOf } from "./requestText";
 import { useFullRequest } from "./useFullRequest";
 
-export const PendingApprovals = memo(function DecisionDock({
+export const PendingApprovals = memo(function PendingApprovals({
   session,
   transcript,
 }: {

@@ -11,7 +11,7 @@ export interface AlwaysRule {
   reaches: readonly { reach: Reach; label: string; about: string }[];
 }
 
-const PLACES: readonly { reach: Reach; label: string; until: string }[] = [
+const REACHES: readonly { reach: Reach; label: string; until: string }[] = [
   { reach: "session", label: "In this session", until: "until it ends" },
   {
     reach: "project",
@@ -32,16 +32,16 @@ export function alwaysRuleOf(opened: InteractionOpened, trusted = true): AlwaysR
   if (type === "setMode" && typeof mode === "string") return modeFor(mode);
   if (type === "addDirectories" && Array.isArray(directories)) {
     const names = directories.map(String).join(", ");
-    return { short: `work in ${names}`, stored: `Work in ${names}`, reaches: places(trusted) };
+    return { short: `work in ${names}`, stored: `Work in ${names}`, reaches: reachOf(trusted) };
   }
   if (type !== "addRules" || !Array.isArray(rules) || rules.length === 0) return null;
   const texts = rules.map(ruleText);
-  return { short: rules.map(ruleLabel).join(", "), stored: texts.join(", "), reaches: places(trusted) };
+  return { short: rules.map(ruleLabel).join(", "), stored: texts.join(", "), reaches: reachOf(trusted) };
 }
 
 /** Allow rules of an untrusted directory have no effect yet. */
-function places(trusted: boolean): AlwaysRule["reaches"] {
-  return PLACES.map(({ reach, label, until }) => ({
+function reachOf(trusted: boolean): AlwaysRule["reaches"] {
+  return REACHES.map(({ reach, label, until }) => ({
     reach,
     label,
     about: reach === "project" && !trusted ? "takes effect after you trust this directory" : until,

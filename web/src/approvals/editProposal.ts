@@ -136,8 +136,8 @@ function moved(hunk: DiffHunk, by: number): DiffHunk {
 
 /** One hunk is shown for all occurrences: say so. */
 function everyOccurrenceText(file: string | null, old: string): string {
-  const places = file && old ? file.split(old).length - 1 : 0;
-  const known = places > 0 ? `: ${plural(places, "place")}` : "";
+  const matches = file && old ? file.split(old).length - 1 : 0;
+  const known = matches > 0 ? `: ${plural(matches, "place")}` : "";
   return `This applies to every occurrence in the file${known}.`;
 }
 

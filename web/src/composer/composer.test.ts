@@ -44,13 +44,13 @@ function session(change: Partial<SessionView>): SessionView {
 
 describe("the status of a session (S000-66)", () => {
   it("is told in these words", () => {
-    const words = (status: SessionView["status"], error = "") => statusText(session({ status, error }));
-    expect(words("running")).toBe("Agent is working...");
-    expect(words("starting")).toBe("Agent is working...");
-    expect(words("waiting_input")).toBe("Waiting for approval...");
-    expect(words("completed")).toBe("Completed. Send a message to continue.");
-    expect(words("interrupted")).toBe("Session interrupted. Send a message to resume.");
-    expect(words("failed", "no key")).toBe("Failed: no key");
+    const textOf = (status: SessionView["status"], error = "") => statusText(session({ status, error }));
+    expect(textOf("running")).toBe("Agent is working...");
+    expect(textOf("starting")).toBe("Agent is working...");
+    expect(textOf("waiting_input")).toBe("Waiting for approval...");
+    expect(textOf("completed")).toBe("Completed. Send a message to continue.");
+    expect(textOf("interrupted")).toBe("Session interrupted. Send a message to resume.");
+    expect(textOf("failed", "no key")).toBe("Failed: no key");
   });
 });
 

@@ -44,8 +44,8 @@ function useDesktop(): void {
         if (known === session) continue;
         if (known) closeSettled(known, session, shown);
         if (!document.hidden) continue;
-        for (const news of notificationsFor(known, session, withDone))
-          show(news, shown, (url) => history.push(url));
+        for (const content of notificationsFor(known, session, withDone))
+          show(content, shown, (url) => history.push(url));
       }
     });
     return () => {
@@ -64,16 +64,24 @@ function closeSettled(before: SessionView, now: SessionView, shown: Map<string, 
   }
 }
 
-function show(news: NotificationContent, shown: Map<string, Notification>, go: (url: string) => void): void {
+function show(
+  content: NotificationContent,
+  shown: Map<string, Notification>,
+  go: (url: string) => void,
+): void {
   if (typeof Notification === "undefined" || Notification.permission !== "granted") return;
   try {
-    const made = new Notification(news.title, { body: news.body, tag: news.tag, icon: "/icon-192.png" });
+    const made = new Notification(content.title, {
+      body: content.body,
+      tag: content.tag,
+      icon: "/icon-192.png",
+    });
     made.onclick = () => {
       window.focus();
       made.close();
-      go(news.url);
+      go(content.url);
     };
-    shown.set(news.tag, made);
+    shown.set(content.tag, made);
   } catch {
     // Phones allow notifications only from the service worker, which gets pushes.
   }

@@ -99,9 +99,9 @@ function Foot() {
   return (
     <div className="hairline-t mt-1 px-2 py-1.5 max-md:hidden">
       <div className="flex items-center gap-0.5">
-        <Place to="/search" label="Search all sessions" icon="search" />
-        <Place to="/usage" label="Usage" icon="chart" />
-        <Place to="/settings/permissions" label="Settings" icon="settings" />
+        <NavLink to="/search" label="Search all sessions" icon="search" />
+        <NavLink to="/usage" label="Usage" icon="chart" />
+        <NavLink to="/settings/permissions" label="Settings" icon="settings" />
         <IconButton label="Toggle dark mode" command="theme" onClick={() => runCommand("theme")}>
           <Icon name={dark ? "sun" : "moon"} />
         </IconButton>
@@ -123,7 +123,7 @@ function Foot() {
   );
 }
 
-function Place({ to, label, icon }: { to: string; label: string; icon: "search" | "chart" | "settings" }) {
+function NavLink({ to, label, icon }: { to: string; label: string; icon: "search" | "chart" | "settings" }) {
   return (
     <Link
       to={to}

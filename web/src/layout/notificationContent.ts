@@ -19,7 +19,7 @@ export function notificationsFor(
 ): NotificationContent[] {
   if (now.archived) return [];
   const known = new Set(before?.interactions.map((each) => each.id));
-  const news: NotificationContent[] = now.interactions
+  const notifications: NotificationContent[] = now.interactions
     .filter((each) => !known.has(each.id))
     .map((each) => ({
       tag: `request-${each.id}`,
@@ -36,9 +36,15 @@ export function notificationsFor(
   const ended = before !== undefined && before.status !== now.status;
   if (ended && (now.status === "failed" || (now.status === "completed" && withDone))) {
     const body = now.status === "failed" ? "It failed. Open it to see why." : "Done.";
-    news.push({ tag: `session-${now.id}`, title: titleOf(now), body, url: `/session/${now.id}`, asks: "" });
+    notifications.push({
+      tag: `session-${now.id}`,
+      title: titleOf(now),
+      body,
+      url: `/session/${now.id}`,
+      asks: "",
+    });
   }
-  return news;
+  return notifications;
 }
 
 /** The tab's title: the number of pending requests and the current page. */

@@ -50,7 +50,7 @@ interface Props {
 }
 
 function SideBySide({ ids, onChange, onLeave }: Props) {
-  const [what, setWhat] = useState<"talk" | "changes">("talk");
+  const [what, setWhat] = useState<"transcript" | "changes">("transcript");
   return (
     <div className="flex h-full min-h-0 flex-col">
       <header className="hairline-b flex min-h-11 shrink-0 items-center gap-3 px-3">
@@ -59,7 +59,7 @@ function SideBySide({ ids, onChange, onLeave }: Props) {
           label="View"
           value={what}
           choices={[
-            { value: "talk", label: "Transcript" },
+            { value: "transcript", label: "Transcript" },
             { value: "changes", label: "Changes" },
           ]}
           onChange={setWhat}
@@ -69,7 +69,7 @@ function SideBySide({ ids, onChange, onLeave }: Props) {
         </Button>
       </header>
       <div className="flex min-h-0 flex-1 flex-col overflow-x-auto">
-        <div className={`flex ${what === "talk" ? "min-h-0 flex-1" : "shrink-0"} max-md:snap-x`}>
+        <div className={`flex ${what === "transcript" ? "min-h-0 flex-1" : "shrink-0"} max-md:snap-x`}>
           {ids.map((id, index) => (
             <section
               key={id}
@@ -77,7 +77,7 @@ function SideBySide({ ids, onChange, onLeave }: Props) {
               className="flex min-h-0 min-w-80 flex-1 basis-0 snap-start flex-col border-l border-line first:border-l-0 max-md:min-w-[85vw]"
             >
               <ColumnHead id={id} onLeave={() => onLeave(id)} />
-              {what === "talk" && <CompareTranscript id={id} number={index + 1} />}
+              {what === "transcript" && <CompareTranscript id={id} number={index + 1} />}
             </section>
           ))}
         </div>

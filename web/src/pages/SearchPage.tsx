@@ -11,7 +11,7 @@ import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
 import { Icon } from "@/ui/Icon";
 import { Page } from "./Page";
-import { HitLine, placeOf } from "./search/HitLine";
+import { HitLine, targetOf } from "./search/HitLine";
 
 const PAGE = 30;
 const CALM = 200;
@@ -43,7 +43,7 @@ export function SearchPage() {
       document.getElementById(`${id}-${next}`)?.scrollIntoView({ block: "nearest" });
       if (next > hits.length - 5 && found.hasNextPage && !found.isFetching) void found.fetchNextPage();
     } else if (event.key === "Enter" && hit) {
-      void navigate({ to: "/session/$id", params: { id: hit.session_id }, search: placeOf(hit) });
+      void navigate({ to: "/session/$id", params: { id: hit.session_id }, search: targetOf(hit) });
     } else return;
     event.preventDefault();
   };

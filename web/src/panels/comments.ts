@@ -52,7 +52,7 @@ export function useCommentsOf(sessionId: string): LineComment[] {
 /** All comments as one message: location, line, comment. */
 export function messageOf(comments: readonly LineComment[]): string {
   const first = comments.length === 1 ? "A comment on the changes:" : "Comments on the changes:";
-  const parts = byPlace(comments).map((each) => {
+  const parts = inFileOrder(comments).map((each) => {
     const where = `${each.path}:${each.line}${each.side === "old" ? " (a line that was removed)" : ""}`;
     return `${where}\n> ${each.text.trim() || "(an empty line)"}\n${each.words.trim()}`;
   });
@@ -60,7 +60,7 @@ export function messageOf(comments: readonly LineComment[]): string {
 }
 
 /** By file and line; removed lines before added ones. */
-export function byPlace(comments: readonly LineComment[]): LineComment[] {
+export function inFileOrder(comments: readonly LineComment[]): LineComment[] {
   const order = (a: LineComment, b: LineComment) =>
     a.line - b.line || (a.side === b.side ? 0 : a.side === "old" ? -1 : 1);
   return [...comments].sort((a, b) => (a.path === b.path ? order(a, b) : a.path < b.path ? -1 : 1));

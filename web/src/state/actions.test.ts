@@ -28,7 +28,7 @@ test("words that are said again after an answer was lost keep their name, and so
   expect(new Set(ids).size).toBe(3);
 });
 
-const heard = (id: string, seq: number, client_id: string): void => {
+const store = (id: string, seq: number, client_id: string): void => {
   const event = { type: "prompted", id: "p", blocks: [], client_id };
   const entry = { seq, id: `e${seq}`, parent: "", at: 0, event, agent: "", parentCall: "" };
   transcriptOf(id).append([entry as never]);
@@ -37,13 +37,13 @@ const heard = (id: string, seq: number, client_id: string): void => {
 test("words that are said a second time after they were heard are heard a second time", async () => {
   const ids = loseAnswers();
   await send("v", "continue", [], "queue");
-  heard("v", 1, ids[0] as string);
+  store("v", 1, ids[0] as string);
   await send("v", "continue", [], "queue");
   expect(ids[1]).not.toBe(ids[0]);
 });
 
 test("words that the stream has told of do not come back to the composer when the answer is lost", async () => {
-  loseAnswers((clientId) => heard("u", 1, clientId));
+  loseAnswers((clientId) => store("u", 1, clientId));
   expect(await send("u", "Hello", [], "queue")).toBe(true);
 });
 

@@ -293,20 +293,20 @@ test("a talk that went on in a terminal is marked there and where it came back, 
   };
   const started = (kind: string, epoch: number, engine_session = "") =>
     entry({ type: "worker_started", worker: kind, kind, epoch, engine_session });
-  const said = (text: string) =>
+  const prompted = (text: string) =>
     entry({ type: "prompted", id: text, blocks: [{ type: "text", text }], origin: "human" });
   const fold = new Fold();
   fold.apply([
     started("process", 1),
     started("process", 1, "talk"),
-    said("one"),
+    prompted("one"),
     started("process", 2, "talk"),
     started("terminal", 1),
     started("terminal", 1, "talk"),
-    said("in the terminal"),
+    prompted("in the terminal"),
     started("process", 3),
     started("process", 3, "talk"),
-    said("two"),
+    prompted("two"),
   ]);
   const rows = [...fold.rows.values()];
   expect(rows.map((row) => (row.kind === "mark" ? markText(row) : row.kind))).toEqual([

@@ -7,7 +7,7 @@ import { notifyThreshold } from "./contextWarning";
 const NOW = Date.parse("2026-11-16T06:00:00Z");
 const frame = (threshold: string, ts = "2026-11-16T05:59:59Z") =>
   ({ session_id: "s", ts, threshold }) as StreamFrame;
-const told = () => useToasts.getState().toasts.map((each) => [each.message, each.error]);
+const toasts = () => useToasts.getState().toasts.map((each) => [each.message, each.error]);
 
 beforeEach(() => {
   useToasts.setState({ toasts: [] });
@@ -17,12 +17,12 @@ beforeEach(() => {
 
 test("a context that grows full is told of once at each mark, the second so that it is not missed (S000-67)", () => {
   notifyThreshold(frame("warning"), NOW);
-  expect(told()).toEqual([["Getting full", false]]);
+  expect(toasts()).toEqual([["Getting full", false]]);
   notifyThreshold(frame("critical"), NOW);
-  expect(told()).toEqual([["Full", true]]);
+  expect(toasts()).toEqual([["Full", true]]);
 });
 
 test("what is replayed is not told again", () => {
   notifyThreshold(frame("critical", "2026-11-16T05:00:00Z"), NOW);
-  expect(told()).toEqual([]);
+  expect(toasts()).toEqual([]);
 });

@@ -53,13 +53,13 @@ function step(virtualizer: Virtualizer, by: 1 | -1): boolean {
 
 function firstSeen(virtualizer: Virtualizer, rows: HTMLElement[], by: 1 | -1): HTMLElement | undefined {
   const seen = rows.filter((row) => {
-    const rect = placeOf(virtualizer, row);
+    const rect = rectOf(virtualizer, row);
     return rect !== null && rect.top >= -4 && rect.bottom <= rect.room + 4;
   });
   return by === 1 ? (seen[0] ?? rows[0]) : (seen.at(-1) ?? rows.at(-1));
 }
 
-function placeOf(
+function rectOf(
   virtualizer: Virtualizer,
   row: HTMLElement,
 ): { top: number; bottom: number; room: number } | null {
@@ -72,7 +72,7 @@ function placeOf(
 }
 
 function bringIntoView(virtualizer: Virtualizer, row: HTMLElement): void {
-  const rect = placeOf(virtualizer, row);
+  const rect = rectOf(virtualizer, row);
   if (!rect) return;
   const height = rect.bottom - rect.top;
   if (rect.top < AROUND) virtualizer.scrollToElement(row, AROUND);

@@ -27,12 +27,12 @@ export function Welcome() {
       <div className="m-auto w-full max-w-130">
         <h1 className="m-0 text-[22px] leading-8 font-semibold">Agents that work in your directories</h1>
         <ul className="m-0 mt-4 list-none space-y-2 p-0 text-prose text-ink-2">
-          {LINES.map(([shape, colour, words]) => (
-            <li key={words} className="flex gap-2.5">
+          {LINES.map(([shape, colour, text]) => (
+            <li key={text} className="flex gap-2.5">
               <span aria-hidden="true" className={`w-4 shrink-0 text-center ${colour}`}>
                 {shape}
               </span>
-              {words}
+              {text}
             </li>
           ))}
         </ul>

@@ -68,7 +68,7 @@ export function Options({ config, problems }: { config: ServerConfig; problems: 
           </Field>
         )}
         <Limits config={config} problems={problems} />
-        <WorkTree problem={problems.branch} />
+        <WorktreeFields problem={problems.branch} />
       </Rest>
     </div>
   );
@@ -182,7 +182,7 @@ function Limits({ config, problems }: { config: ServerConfig; problems: Problems
   );
 }
 
-function WorkTree({ problem }: { problem: string | undefined }) {
+function WorktreeFields({ problem }: { problem: string | undefined }) {
   const { worktree, branch, set } = useDraft();
   return (
     <div className="sm:col-span-3">

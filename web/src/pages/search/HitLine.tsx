@@ -16,7 +16,7 @@ const KINDS: Record<string, string> = {
 };
 
 /** The link target of a search result. */
-export function placeOf(hit: SearchHit): SessionSearch {
+export function targetOf(hit: SearchHit): SessionSearch {
   if (hit.kind === "call" || hit.kind === "result") return { call: hit.ref };
   // A user message has one row, without a part index.
   if (hit.kind === "text" || hit.kind === "thinking") return { row: hit.ref.replace(/\/0$/, "") };
@@ -37,7 +37,7 @@ export function HitLine({ hit, id, active, withSession, onHover }: Props) {
       <Link
         to="/session/$id"
         params={{ id: hit.session_id }}
-        search={placeOf(hit)}
+        search={targetOf(hit)}
         preload={false}
         onMouseMove={onHover}
         className={`block rounded-box px-3 py-2 no-underline ${active ? "bg-surface-2" : ""}`}

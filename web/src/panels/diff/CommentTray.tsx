@@ -7,7 +7,7 @@ import { hasScope, useApp } from "@/state/app";
 import { Button, IconButton } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
 import { toast } from "@/ui/toast";
-import { byPlace, type LineComment, messageOf, useComments, useCommentsOf } from "../comments";
+import { inFileOrder, type LineComment, messageOf, useComments, useCommentsOf } from "../comments";
 import { PathName } from "../PathName";
 
 export function CommentTray({ session }: { session: SessionView }) {
@@ -36,7 +36,7 @@ export function CommentTray({ session }: { session: SessionView }) {
     <section aria-label="Comments" className="hairline-t max-h-[50%] shrink-0 overflow-auto bg-surface-1">
       {open && (
         <ul className="m-0 list-none p-0">
-          {byPlace(comments).map((comment) => (
+          {inFileOrder(comments).map((comment) => (
             <OneComment key={comment.id} sessionId={session.id} comment={comment} />
           ))}
         </ul>

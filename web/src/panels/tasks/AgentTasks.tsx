@@ -11,10 +11,10 @@ const MARKS: Record<Task["status"], { shape: string; word: string; colour: strin
 
 export function AgentTasks({ tasks }: { tasks: readonly Task[] }) {
   const list = useRef<HTMLOListElement>(null);
-  const places = useRef(new Map<string, number>());
+  const positions = useRef(new Map<string, number>());
   useLayoutEffect(() => {
     const items = [...(list.current?.children ?? [])] as HTMLElement[];
-    places.current = slide(items, places.current);
+    positions.current = slide(items, positions.current);
   });
   return (
     <ol ref={list} className="m-0 list-none p-0">

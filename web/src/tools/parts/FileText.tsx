@@ -70,14 +70,14 @@ function Line({ line, tokens }: { line: NumberedLine; tokens: readonly Token[] |
         {line.number}
       </span>
       <span className="min-h-[19px] min-w-0 whitespace-pre-wrap wrap-anywhere">
-        <Words text={line.text} tokens={tokens} />
+        <Highlighted text={line.text} tokens={tokens} />
         {"\n"}
       </span>
     </div>
   );
 }
 
-function Words({ text, tokens }: { text: string; tokens: readonly Token[] | undefined }) {
+function Highlighted({ text, tokens }: { text: string; tokens: readonly Token[] | undefined }) {
   const [all, setAll] = useState(false);
   if (text.length > LONGEST && !all)
     return (

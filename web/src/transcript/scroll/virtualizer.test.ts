@@ -8,12 +8,12 @@ const ROOM = 600;
 const HEAD = 12;
 
 /** A page with a layout of its own: lines of known heights, as a browser would put them. */
-class Paper {
+class ListLayout {
   lines: ListLine[] = [];
   readonly real = new Map<string, number>();
   readonly scroller = document.createElement("div");
   readonly feed = document.createElement("div");
-  readonly reading: Virtualizer;
+  readonly virtualizer: Virtualizer;
   drawn: string[] = [];
   below = 0;
   wanted = true;
@@ -24,7 +24,7 @@ class Paper {
     this.feed.setAttribute("role", "feed");
     this.scroller.append(this.feed);
     document.body.append(this.scroller);
-    this.reading = new Virtualizer(new Heights(() => 40), HEAD, () => {
+    this.virtualizer = new Virtualizer(new Heights(() => 40), HEAD, () => {
       this.wanted = true;
     });
     Object.defineProperties(this.scroller, {
@@ -34,7 +34,7 @@ class Paper {
       scrollTop: { get: () => this.#clamped(), set: (top: number) => this.#scroll(top) },
     });
     this.scroller.getBoundingClientRect = () => new DOMRect(0, 0, 800, ROOM);
-    this.reading.attach(this.scroller);
+    this.virtualizer.attach(this.scroller);
   }
 
   add(id: string, height: number, first = false): void {
@@ -58,14 +58,14 @@ class Paper {
   resize(id: string, height: number): void {
     this.real.set(id, height);
     if (!this.drawn.includes(id)) return;
-    this.reading.measured(id, height);
-    this.reading.settle();
+    this.virtualizer.measured(id, height);
+    this.virtualizer.settle();
     this.settle();
   }
 
   wheel(by: number): void {
     this.#scroll(this.scroller.scrollTop + by);
-    this.reading.onScroll();
+    this.virtualizer.onScroll();
     this.settle();
   }
 
@@ -89,20 +89,20 @@ class Paper {
 
   #draw(): void {
     this.draws += 1;
-    const { start, end } = this.reading.setLines(this.lines);
+    const { start, end } = this.virtualizer.setLines(this.lines);
     this.drawn = this.lines.slice(start, end).map((line) => line.id);
     for (const child of [...this.feed.children] as HTMLElement[]) {
       if (this.drawn.includes(child.dataset.line ?? "")) continue;
-      this.reading.unmounted(child.dataset.line ?? "", child);
+      this.virtualizer.unmounted(child.dataset.line ?? "", child);
       child.remove();
     }
-    for (const id of this.drawn) if (!this.reading.elementOf(id)) this.#mount(id);
-    this.feed.style.paddingTop = `${this.reading.paddingTop}px`;
-    this.below = this.reading.heights.total() - this.reading.heights.top(end);
+    for (const id of this.drawn) if (!this.virtualizer.elementOf(id)) this.#mount(id);
+    this.feed.style.paddingTop = `${this.virtualizer.paddingTop}px`;
+    this.below = this.virtualizer.heights.total() - this.virtualizer.heights.top(end);
     this.drawn.forEach((id, index) => {
-      this.reading.heights.measure(start + index, this.real.get(id) ?? 0);
+      this.virtualizer.heights.measure(start + index, this.real.get(id) ?? 0);
     });
-    this.reading.settle();
+    this.virtualizer.settle();
   }
 
   #mount(id: string): void {
@@ -110,7 +110,7 @@ class Paper {
     element.dataset.line = id;
     element.getBoundingClientRect = () => new DOMRect(0, this.topOf(id), 800, this.real.get(id) ?? 0);
     this.feed.append(element);
-    this.reading.mounted(id, element);
+    this.virtualizer.mounted(id, element);
   }
 
   #padding(): number {
@@ -160,39 +160,40 @@ const step = fc.oneof(
 test("at the end it stays at the end; elsewhere nothing that is read moves, but by the reader's hand (S000-68, FM-24)", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-      const paper = new Paper();
+      const layout = new ListLayout();
       let made = 0;
-      for (; made < 60; made += 1) paper.add(`l${made}`, 10 + ((made * 53) % 200));
-      paper.settle();
-      expect(paper.atEnd()).toBeLessThanOrEqual(1);
+      for (; made < 60; made += 1) layout.add(`l${made}`, 10 + ((made * 53) % 200));
+      layout.settle();
+      expect(layout.atEnd()).toBeLessThanOrEqual(1);
       for (const each of steps) {
-        const { pinned } = paper.reading;
-        const read = paper.read();
-        const top = paper.topOf(read);
-        if (each.do === "append") for (const size of each.heights) paper.add(`l${made++}`, size);
-        if (each.do === "prepend") for (const size of each.heights) paper.add(`l${made++}`, size, true);
+        const { pinned } = layout.virtualizer;
+        const read = layout.read();
+        const top = layout.topOf(read);
+        if (each.do === "append") for (const size of each.heights) layout.add(`l${made++}`, size);
+        if (each.do === "prepend") for (const size of each.heights) layout.add(`l${made++}`, size, true);
         if (each.do === "resize") {
           // What grows is not what is read: that may grow downwards only, and is held by its upper edge.
-          const others = paper.drawn.filter((id) => id !== read);
+          const others = layout.drawn.filter((id) => id !== read);
           const id = others[each.which % Math.max(1, others.length)];
-          if (id) paper.resize(id, each.height);
+          if (id) layout.resize(id, each.height);
         }
         if (each.do === "rest") vi.advanceTimersByTime(1000);
         if (each.do === "wheel") {
-          const from = paper.lines.findIndex((line) => line.id === read);
-          paper.wheel(each.by);
-          const to = paper.lines.findIndex((line) => line.id === paper.read());
-          if (each.by > 950 && read && paper.atEnd() > 2) expect(to, "further down").toBeGreaterThan(from);
-          if (each.by < -950 && read && paper.scroller.scrollTop > 1)
+          const from = layout.lines.findIndex((line) => line.id === read);
+          layout.wheel(each.by);
+          const to = layout.lines.findIndex((line) => line.id === layout.read());
+          if (each.by > 950 && read && layout.atEnd() > 2) expect(to, "further down").toBeGreaterThan(from);
+          if (each.by < -950 && read && layout.scroller.scrollTop > 1)
             expect(to, "further up").toBeLessThan(from);
         }
-        paper.settle();
-        if (paper.reading.pinned) expect(paper.atEnd()).toBeLessThanOrEqual(2);
-        const moves = each.do === "wheel" || pinned || paper.reading.pinned;
+        layout.settle();
+        if (layout.virtualizer.pinned) expect(layout.atEnd()).toBeLessThanOrEqual(2);
+        const moves = each.do === "wheel" || pinned || layout.virtualizer.pinned;
         // No room to put it right; or none above, and the hand has not come to rest.
-        const stuck = paper.scroller.scrollTop <= 0 || paper.atEnd() <= 1 || paper.reading.paddingTop < 1;
+        const stuck =
+          layout.scroller.scrollTop <= 0 || layout.atEnd() <= 1 || layout.virtualizer.paddingTop < 1;
         const far = top >= ROOM / 2; // one tall line is read: it is held by its upper edge
-        if (!moves && !stuck && !far && !Number.isNaN(top)) expect(paper.topOf(read)).toBeCloseTo(top, 0);
+        if (!moves && !stuck && !far && !Number.isNaN(top)) expect(layout.topOf(read)).toBeCloseTo(top, 0);
       }
     }),
     { numRuns: 150 },
@@ -200,67 +201,67 @@ test("at the end it stays at the end; elsewhere nothing that is read moves, but 
 });
 
 test("only what is seen, and some around it, is drawn", () => {
-  const paper = new Paper();
-  for (let made = 0; made < 20_000; made += 1) paper.add(`l${made}`, 32);
-  paper.settle();
-  expect(paper.drawn.length).toBeLessThan(80);
-  expect(paper.drawn.at(-1)).toBe("l19999");
-  const before = paper.draws;
-  paper.add("one more", 32);
-  paper.settle();
-  expect(paper.draws - before).toBe(1);
+  const layout = new ListLayout();
+  for (let made = 0; made < 20_000; made += 1) layout.add(`l${made}`, 32);
+  layout.settle();
+  expect(layout.drawn.length).toBeLessThan(80);
+  expect(layout.drawn.at(-1)).toBe("l19999");
+  const before = layout.draws;
+  layout.add("one more", 32);
+  layout.settle();
+  expect(layout.draws - before).toBe(1);
 });
 
 test("who goes to the very top is at the top, however high the lines there turn out to be", () => {
-  const paper = new Paper();
-  for (let made = 0; made < 300; made += 1) paper.add(`l${made}`, made % 3 === 0 ? 700 : 90);
-  paper.settle();
-  for (let turn = 0; turn < 30; turn += 1) paper.wheel(-100_000);
+  const layout = new ListLayout();
+  for (let made = 0; made < 300; made += 1) layout.add(`l${made}`, made % 3 === 0 ? 700 : 90);
+  layout.settle();
+  for (let turn = 0; turn < 30; turn += 1) layout.wheel(-100_000);
   vi.advanceTimersByTime(1000);
-  paper.settle();
-  expect(paper.topOf("l0")).toBeCloseTo(HEAD, 0);
-  expect(paper.scroller.scrollTop).toBeLessThanOrEqual(1);
+  layout.settle();
+  expect(layout.topOf("l0")).toBeCloseTo(HEAD, 0);
+  expect(layout.scroller.scrollTop).toBeLessThanOrEqual(1);
 });
 
 test("who goes from the top far down is there", () => {
-  const paper = new Paper();
-  for (let made = 0; made < 300; made += 1) paper.add(`l${made}`, made % 3 === 0 ? 700 : 90);
-  paper.settle();
-  paper.wheel(-1_000_000);
+  const layout = new ListLayout();
+  for (let made = 0; made < 300; made += 1) layout.add(`l${made}`, made % 3 === 0 ? 700 : 90);
+  layout.settle();
+  layout.wheel(-1_000_000);
   vi.advanceTimersByTime(1000);
-  paper.settle();
+  layout.settle();
   for (let turn = 1; turn < 10; turn += 1) {
-    paper.wheel(3000);
-    expect(paper.drawn.length).toBeGreaterThan(0);
-    expect(Number(paper.read().slice(1))).toBeGreaterThan(turn * 5);
+    layout.wheel(3000);
+    expect(layout.drawn.length).toBeGreaterThan(0);
+    expect(Number(layout.read().slice(1))).toBeGreaterThan(turn * 5);
   }
 });
 
 test("a line that is aimed at is where it was wanted", () => {
-  const paper = new Paper();
-  for (let made = 0; made < 500; made += 1) paper.add(`l${made}`, 20 + ((made * 37) % 300));
-  paper.settle();
-  expect(paper.reading.scrollToLine("l123", 96)).toBe(true);
-  paper.settle();
-  expect(paper.topOf("l123")).toBeCloseTo(96, 0);
-  expect(paper.reading.scrollToLine("nobody", 96)).toBe(false);
-  paper.reading.scrollToEnd();
-  paper.settle();
-  expect(paper.atEnd()).toBeLessThanOrEqual(1);
+  const layout = new ListLayout();
+  for (let made = 0; made < 500; made += 1) layout.add(`l${made}`, 20 + ((made * 37) % 300));
+  layout.settle();
+  expect(layout.virtualizer.scrollToLine("l123", 96)).toBe(true);
+  layout.settle();
+  expect(layout.topOf("l123")).toBeCloseTo(96, 0);
+  expect(layout.virtualizer.scrollToLine("nobody", 96)).toBe(false);
+  layout.virtualizer.scrollToEnd();
+  layout.settle();
+  expect(layout.atEnd()).toBeLessThanOrEqual(1);
 });
 
-test("a place is come back to", () => {
-  const before = new Paper();
+test("a saved position is restored", () => {
+  const before = new ListLayout();
   for (let made = 0; made < 200; made += 1) before.add(`l${made}`, 20 + ((made * 37) % 300));
   before.settle();
   before.wheel(-3000);
   vi.advanceTimersByTime(1000);
   before.settle();
-  const place = before.reading.position();
-  const after = new Paper();
+  const position = before.virtualizer.position();
+  const after = new ListLayout();
   after.lines = before.lines;
   for (const [id, size] of before.real) after.real.set(id, size);
-  after.reading.restore(place);
+  after.virtualizer.restore(position);
   after.settle();
-  expect(after.topOf(place.id)).toBeCloseTo(place.top, 0);
+  expect(after.topOf(position.id)).toBeCloseTo(position.top, 0);
 });
