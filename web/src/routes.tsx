@@ -1,32 +1,18 @@
 /** Routes of the page. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { useEffect } from "react";
 import { AppLayout } from "@/layout/AppLayout";
 import { ErrorPage } from "@/pages/ErrorPage";
 import { HomePage } from "@/pages/HomePage";
 import { NotFoundPage } from "@/pages/NotFoundPage";
+import { sessionSearch, word } from "@/pages/searchParams";
+import { prefetchWhenIdle } from "./prefetch";
 
-const root = createRootRoute({ component: AppLayout, notFoundComponent: NotFoundPage });
+const root = createRootRoute({ component: Root, notFoundComponent: NotFoundPage });
 
-/** Search parameters of a link to a session. */
-export interface SessionSearch {
-  row?: string;
-  call?: string;
-  ask?: string;
-  /** A file in the session's directory. */
-  file?: string;
-}
-
-function word(value: unknown): string | undefined {
-  return typeof value === "string" && value ? value : undefined;
-}
-
-function sessionSearch(search: Record<string, unknown>): SessionSearch {
-  const found: SessionSearch = {};
-  for (const name of ["row", "call", "ask", "file"] as const) {
-    const given = word(search[name]);
-    if (given) found[name] = given;
-  }
-  return found;
+function Root() {
+  useEffect(prefetchWhenIdle, []);
+  return <AppLayout />;
 }
 
 /** The largest chunk: loaded at once for a link to a session. */

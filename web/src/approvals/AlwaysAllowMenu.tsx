@@ -1,7 +1,7 @@
 /** Menu to allow a call always: shows the rule, where it is stored and how long it holds. */
 import type { InteractionOpened } from "@/api/types";
-import { useInventory } from "@/composer/inventory";
 import { hasScope, useApp } from "@/state/app";
+import { useInventory } from "@/state/inventory";
 import { Button } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
 import { Menu, MenuItem, MenuLabel } from "@/ui/Menu";

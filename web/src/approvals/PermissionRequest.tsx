@@ -1,10 +1,10 @@
 /** A permission request: what the tool would do, in full, and the ways to answer. */
 import { useState } from "react";
-import { useInventory } from "@/composer/inventory";
 import { DiffView } from "@/diff/DiffView";
 import { plural } from "@/format/values";
 import { useCommand } from "@/keys/useCommand";
 import { hasScope, useApp } from "@/state/app";
+import { useInventory } from "@/state/inventory";
 import { viewOf } from "@/tools/registry";
 import { Button } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";

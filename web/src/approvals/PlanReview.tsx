@@ -1,11 +1,11 @@
 /** Plan review: read and comment on the plan, approve it with a permission mode, or keep planning. */
 import { useState } from "react";
 import type { DecisionBody } from "@/api/types";
-import { addToDraft } from "@/composer/insert";
-import { permissionChoices } from "@/composer/modes";
 import { useCommand } from "@/keys/useCommand";
 import { send } from "@/state/actions";
 import { hasScope, useApp } from "@/state/app";
+import { addToDraft } from "@/state/drafts";
+import { permissionChoices } from "@/state/modes";
 import { Markdown } from "@/text/Markdown";
 import { Button } from "@/ui/Button";
 import type { RequestProps } from "./ApprovalCard";

@@ -1,10 +1,10 @@
 /** Attachments of a message: images and long pasted texts. */
 import { useRef, useState } from "react";
 import { bytes, plural } from "@/format/values";
+import { type DraftImage, draftOf, type Pasted, updateDraft, useDraft } from "@/state/drafts";
 import { IconButton } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
 import { Sheet } from "@/ui/Sheet";
-import { type DraftImage, draftOf, type Pasted, updateDraft, useDraft } from "./drafts";
 
 export function Attachments({ id }: { id: string }) {
   const pasted = useDraft(id, (draft) => draft.pasted);

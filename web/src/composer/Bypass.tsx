@@ -6,10 +6,10 @@ import { serverNow } from "@/format/serverClock";
 import { useCommand } from "@/keys/useCommand";
 import { configure } from "@/state/actions";
 import { hasScope, useApp } from "@/state/app";
+import { BYPASS, bypassEnd, modeNow } from "@/state/modes";
 import { Button } from "@/ui/Button";
 import { Sheet } from "@/ui/Sheet";
 import { Countdown } from "./Clock";
-import { BYPASS, bypassEnd, modeNow } from "./modes";
 
 /** When the bypass ends, in milliseconds, or 0; renders again when it does. */
 export function useBypassEnd(session: SessionView): number {

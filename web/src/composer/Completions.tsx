@@ -2,10 +2,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { api, unwrap } from "@/api/client";
+import { useInventory } from "@/state/inventory";
 import { Icon } from "@/ui/Icon";
 import { VisibleText } from "@/ui/VisibleText";
 import { matching, type Trigger } from "./completion";
-import { useInventory } from "./inventory";
 
 export interface Candidate {
   value: string;

@@ -1,13 +1,13 @@
 /** The composer: the message field, queued messages, session status and mode menus. */
 import { memo, useEffect } from "react";
 import type { SessionView } from "@/api/types";
-import { MessageQueue } from "@/approvals/MessageQueue";
 import { type Delivery, send } from "@/state/actions";
+import { type Draft, draftOf, fetchDraft, isEmpty, messageText, updateDraft } from "@/state/drafts";
+import { useInventory } from "@/state/inventory";
 import { Attachments } from "./Attachments";
 import { attach } from "./attach";
-import { type Draft, draftOf, fetchDraft, isEmpty, messageText, updateDraft } from "./drafts";
-import { useInventory } from "./inventory";
 import { MessageField } from "./MessageField";
+import { MessageQueue } from "./MessageQueue";
 import { ModeMenus } from "./ModeMenus";
 import { useRefusal } from "./refusal";
 import { SendButtons } from "./SendButtons";

@@ -4,13 +4,7 @@ import type { PermissionMode, SessionView, Workflow } from "@/api/types";
 import { serverNow } from "@/format/serverClock";
 import { configure } from "@/state/actions";
 import { hasScope, useApp } from "@/state/app";
-import { Button } from "@/ui/Button";
-import { Icon } from "@/ui/Icon";
-import { Menu, MenuChoice, MenuItem, MenuLabel, MenuSeparator } from "@/ui/Menu";
-import { useNarrow } from "@/ui/media";
-import { Sheet } from "@/ui/Sheet";
-import { BypassDialog } from "./Bypass";
-import { type Capabilities, useInventory } from "./inventory";
+import { type Capabilities, useInventory } from "@/state/inventory";
 import {
   BYPASS,
   modelAlias,
@@ -21,7 +15,13 @@ import {
   workflowChange,
   workflowChoices,
   workflowLabel,
-} from "./modes";
+} from "@/state/modes";
+import { Button } from "@/ui/Button";
+import { Icon } from "@/ui/Icon";
+import { Menu, MenuChoice, MenuItem, MenuLabel, MenuSeparator } from "@/ui/Menu";
+import { useNarrow } from "@/ui/media";
+import { Sheet } from "@/ui/Sheet";
+import { BypassDialog } from "./Bypass";
 import { isBusy } from "./sessionStatus";
 
 interface ModeChoices {

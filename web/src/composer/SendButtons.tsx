@@ -2,10 +2,10 @@
 import type { SessionView } from "@/api/types";
 import { formatKey } from "@/keys/keymap";
 import type { Delivery } from "@/state/actions";
+import { isEmpty, useDraft } from "@/state/drafts";
 import { Button, IconButton } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
 import { Menu, MenuItem } from "@/ui/Menu";
-import { isEmpty, useDraft } from "./drafts";
 import { isBusy } from "./sessionStatus";
 
 interface Props {

@@ -2,10 +2,10 @@
 import { useEffect, useState } from "react";
 import type { SessionView } from "@/api/types";
 import { useCommand } from "@/keys/useCommand";
-import { confirm } from "@/layout/confirm";
 import { interrupt, kill, retry } from "@/state/actions";
 import { hasScope, useApp } from "@/state/app";
 import { Button, IconButton } from "@/ui/Button";
+import { confirm } from "@/ui/confirm";
 import { Icon } from "@/ui/Icon";
 import { isBusy } from "./sessionStatus";
 

@@ -1,7 +1,7 @@
 /** Attaches dropped or pasted images to the draft and reports files that cannot be attached. */
 import { useApp } from "@/state/app";
+import { draftOf, updateDraft } from "@/state/drafts";
 import { toast } from "@/ui/toast";
-import { draftOf, updateDraft } from "./drafts";
 import { readImages, totalSize } from "./images";
 
 const MAX_BYTES = 16 * 1024 * 1024;

@@ -1,12 +1,19 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ServerConfig, SessionView } from "@/api/types";
+import {
+  addToDraft,
+  draftOf,
+  isEmpty,
+  mergeServerDraft,
+  messageText,
+  setDraftText,
+  updateDraft,
+} from "@/state/drafts";
+import { bypassEnd, modeNow, permissionChoices, workflowChange } from "@/state/modes";
 import type { Row } from "@/state/rows";
 import { formatElapsed } from "./Clock";
 import { complete, matching, triggerAt } from "./completion";
-import { draftOf, isEmpty, mergeServerDraft, messageText, setDraftText, updateDraft } from "./drafts";
 import { readImages } from "./images";
-import { addToDraft } from "./insert";
-import { bypassEnd, modeNow, permissionChoices, workflowChange } from "./modes";
 import { refusalOf } from "./refusal";
 import { contextUsage, statusText } from "./sessionStatus";
 import { promptsOf } from "./usePromptHistory";

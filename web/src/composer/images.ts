@@ -1,7 +1,7 @@
 /** Reads pasted or dropped images for sending. */
 import type { ImagePart } from "@/api/types";
 import { bytes } from "@/format/values";
-import type { DraftImage } from "./drafts";
+import type { DraftImage } from "@/state/drafts";
 
 const KINDS = ["image/png", "image/jpeg", "image/gif", "image/webp"] as const;
 type Kind = (typeof KINDS)[number];

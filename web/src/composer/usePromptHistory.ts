@@ -1,8 +1,8 @@
 /** Prompt history: Up in an empty composer brings back earlier prompts. */
 import { type KeyboardEvent, type RefObject, useRef } from "react";
+import { updateDraft } from "@/state/drafts";
 import type { Row } from "@/state/rows";
 import { transcriptOf } from "@/stream/connection";
-import { updateDraft } from "./drafts";
 
 /** Prompts of people, the newest first, without duplicates. */
 export function promptsOf(rows: Iterable<Row>): string[] {

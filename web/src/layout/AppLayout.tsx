@@ -14,7 +14,6 @@ import { NotificationSheet } from "./NotificationSheet";
 import { Notifications } from "./Notifications";
 import { Palette } from "./Palette";
 import { PanelContainer, PanelStrip } from "./PanelContainer";
-import { prefetchWhenIdle } from "./prefetch";
 import { Rail } from "./Rail";
 import { Resizer } from "./Resizer";
 import { Sidebar } from "./Sidebar";
@@ -29,7 +28,6 @@ export function AppLayout() {
   const session = useSession(id);
   useGlobalCommands(session);
   useEffect(keepViewport, []);
-  useEffect(prefetchWhenIdle, []);
   return (
     <div className="flex h-(--page-height,100dvh) flex-col pt-[env(safe-area-inset-top)]">
       <div className="relative flex min-h-0 flex-1">

@@ -1,8 +1,8 @@
 /** Confirmation dialog for actions that cannot be undone. Cancel has the focus. */
 import { AlertDialog } from "radix-ui";
 import { Button } from "@/ui/Button";
+import { useConfirmRequest } from "@/ui/confirm";
 import { useRestoreFocus } from "@/ui/restoreFocus";
-import { useConfirmRequest } from "./confirm";
 
 export default function ConfirmBox() {
   const { question, answer } = useConfirmRequest();

@@ -1,6 +1,6 @@
 /** Mounts the confirmation dialog when it is first needed. */
 import { lazy, Suspense, useState } from "react";
-import { useConfirmRequest } from "./confirm";
+import { useConfirmRequest } from "@/ui/confirm";
 
 const Box = lazy(() => import("./ConfirmBox"));
 

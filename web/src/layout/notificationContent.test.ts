@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { request, session } from "@/state/session.fixture";
 import { notificationsFor, pageTitle } from "./notificationContent";
-import { request, session } from "./session.fixture";
 
 describe("what is news", () => {
   it("is each request that was not there before, once", () => {

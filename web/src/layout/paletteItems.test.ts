@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CommandId } from "@/keys/commands";
+import { byId, request, session } from "@/state/session.fixture";
 import { groupsFor, type Known } from "./paletteItems";
-import { byId, request, session } from "./session.fixture";
 
 const KNOWN: Known = {
   sessions: byId(

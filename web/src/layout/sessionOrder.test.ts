@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { SessionView } from "@/api/types";
-import { byId, request, session } from "./session.fixture";
+import { byId, request, session } from "@/state/session.fixture";
 import { arrange, type ListItem, matches, projectNames, sameItems, titleOf } from "./sessionOrder";
 
 const NOW = 1_000_000;

@@ -1,18 +1,18 @@
 /** New session page. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { type FormEvent, type RefObject, useEffect, useRef, useState } from "react";
-import type { DraftImage } from "@/composer/drafts";
-import { BYPASS } from "@/composer/modes";
 import { useCommand } from "@/keys/useCommand";
-import { confirm } from "@/layout/confirm";
 import { createSession } from "@/state/actions";
 import { hasScope, useApp } from "@/state/app";
+import type { DraftImage } from "@/state/drafts";
+import { BYPASS } from "@/state/modes";
+import { newSessionBody, useDraft } from "@/state/newSessionDraft";
 import { useUi } from "@/state/ui";
 import { Button } from "@/ui/Button";
+import { confirm } from "@/ui/confirm";
 import { Empty } from "@/ui/Empty";
 import { BusyNote } from "./new/BusyNote";
 import { DirectoryField, useRecentDirectories } from "./new/DirectoryField";
-import { newSessionBody, useDraft } from "./new/draft";
 import { Handover, useHandover } from "./new/Handover";
 import { Options } from "./new/Options";
 import { PromptField } from "./new/PromptField";

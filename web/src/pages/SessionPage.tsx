@@ -4,13 +4,13 @@ import { useEffect } from "react";
 import type { SessionView } from "@/api/types";
 import { PendingApprovals } from "@/approvals/PendingApprovals";
 import { Composer } from "@/composer/Composer";
-import { SessionHeader } from "@/composer/SessionHeader";
 import { useSession } from "@/state/app";
 import { useOfTranscript, useTranscript } from "@/state/hooks";
 import { markSeen } from "@/state/unread";
 import { TranscriptView } from "@/transcript/TranscriptView";
 import { Empty } from "@/ui/Empty";
 import { ErrorBoundary } from "@/ui/ErrorBoundary";
+import { SessionHeader } from "./session/SessionHeader";
 
 export function SessionPage() {
   const { id } = useParams({ from: "/session/$id" });

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { byId, session } from "@/layout/session.fixture";
+import { byId, session } from "@/state/session.fixture";
 import { transcriptOf } from "@/stream/connection";
 import { useToasts } from "@/ui/toast";
 import { configure, send } from "./actions";

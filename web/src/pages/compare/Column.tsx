@@ -1,9 +1,9 @@
 /** A column of the comparison: model, mode, status, cost and transcript. */
 import { Link } from "@tanstack/react-router";
-import { permissionLabel, workflowLabel } from "@/composer/modes";
 import { duration, money, plural } from "@/format/values";
 import { useApp, useSession } from "@/state/app";
 import { useTranscript, useTranscriptVersion } from "@/state/hooks";
+import { permissionLabel, workflowLabel } from "@/state/modes";
 import { TranscriptView } from "@/transcript/TranscriptView";
 import { IconButton } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";

@@ -2,9 +2,9 @@
 import { type FormEvent, useEffect, useState } from "react";
 import { errorMessage } from "@/api/client";
 import type { PermissionMode, ServerConfig, Workflow } from "@/api/types";
-import { BYPASS, type Choice, modelChoices, permissionChoices, workflowChoices } from "@/composer/modes";
 import { createSession } from "@/state/actions";
 import { hasScope, useApp } from "@/state/app";
+import { BYPASS, type Choice, modelChoices, permissionChoices, workflowChoices } from "@/state/modes";
 import { Button, IconButton } from "@/ui/Button";
 import { Field } from "@/ui/Field";
 import { Icon } from "@/ui/Icon";

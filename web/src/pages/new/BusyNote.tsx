@@ -2,9 +2,9 @@
 import { Link } from "@tanstack/react-router";
 import { titleOf } from "@/layout/sessionOrder";
 import { useApp } from "@/state/app";
+import { useDraft } from "@/state/newSessionDraft";
 import { Button } from "@/ui/Button";
 import { writersIn } from "./busy";
-import { useDraft } from "./draft";
 
 export function BusyNote({ cwd }: { cwd: string }) {
   const sessions = useApp((state) => state.sessions);

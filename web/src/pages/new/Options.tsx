@@ -2,9 +2,10 @@
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import type { ServerConfig, Workflow } from "@/api/types";
-import { defaultModelName, permissionChoices, workflowAbout, workflowChoices } from "@/composer/modes";
 import { short } from "@/format/values";
 import { hasScope, useApp } from "@/state/app";
+import { defaultModelName, permissionChoices, workflowAbout, workflowChoices } from "@/state/modes";
+import { useDraft } from "@/state/newSessionDraft";
 import { Button } from "@/ui/Button";
 import { Combobox, type Proposal } from "@/ui/Combobox";
 import { Field, INPUT } from "@/ui/Field";
@@ -12,7 +13,6 @@ import { Icon } from "@/ui/Icon";
 import { useNarrow } from "@/ui/media";
 import { Select } from "@/ui/Select";
 import { Switch } from "@/ui/Switch";
-import { useDraft } from "./draft";
 import { engineAbout, engineChoices } from "./engines";
 import { isModelNeeded, type Problems } from "./problems";
 

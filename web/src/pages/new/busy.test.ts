@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { session } from "@/layout/session.fixture";
+import { session } from "@/state/session.fixture";
 import { writersIn } from "./busy";
 
 const at = (id: string, cwd: string, more = {}) => session(id, { cwd, status: "running", ...more });

@@ -1,6 +1,6 @@
 /** Engine choices and their descriptions. */
 import type { ServerConfig } from "@/api/types";
-import type { Choice } from "@/composer/modes";
+import type { Choice } from "@/state/modes";
 
 type Engine = ServerConfig["engine_options"][number];
 

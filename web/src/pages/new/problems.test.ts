@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ApiError } from "@/api/client";
-import { type Draft, newSessionBody } from "./draft";
+import { type Draft, newSessionBody } from "@/state/newSessionDraft";
 import { problemsFrom, validate } from "./problems";
 
 const DRAFT: Draft = {

@@ -1,6 +1,6 @@
 /** Form validation, and the mapping of server errors to fields. Pure. */
 import { ApiError, errorMessage } from "@/api/client";
-import type { Draft } from "./draft";
+import type { Draft } from "@/state/newSessionDraft";
 
 export type Field =
   | "cwd"

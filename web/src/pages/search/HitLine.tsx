@@ -2,8 +2,8 @@
 import { Link } from "@tanstack/react-router";
 import type { SearchHit } from "@/api/types";
 import { ago, moment } from "@/format/values";
-import type { SessionSearch } from "@/routes";
 import { VisibleText } from "@/ui/VisibleText";
+import type { SessionSearch } from "../searchParams";
 import { piecesOf } from "./marks";
 
 const KINDS: Record<string, string> = {

@@ -1,8 +1,8 @@
 /** A divider that marks a change, such as of the model or the mode. */
 import { Link } from "@tanstack/react-router";
-import { permissionLabel } from "@/composer/modes";
 import { clock } from "@/format/values";
 import { useApp } from "@/state/app";
+import { permissionLabel } from "@/state/modes";
 import type { MarkRow as Row } from "@/state/rows";
 import { markText } from "../labels";
 

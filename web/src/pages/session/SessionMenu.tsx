@@ -1,17 +1,17 @@
 /** Menu with the actions on a session. */
 import { useNavigate } from "@tanstack/react-router";
 import type { SessionView } from "@/api/types";
+import { useStopCommands } from "@/composer/StopOrRetry";
+import { isBusy, isOver } from "@/composer/sessionStatus";
 import { runCommand, useCommand } from "@/keys/useCommand";
-import { confirm } from "@/layout/confirm";
 import { archive, configure, continueSession, fork, remove } from "@/state/actions";
 import { hasScope, useApp } from "@/state/app";
+import { useInventory } from "@/state/inventory";
 import { IconButton } from "@/ui/Button";
+import { confirm } from "@/ui/confirm";
 import { copy } from "@/ui/copy";
 import { Icon } from "@/ui/Icon";
 import { Menu, MenuItem, MenuSeparator } from "@/ui/Menu";
-import { useInventory } from "./inventory";
-import { useStopCommands } from "./StopOrRetry";
-import { isBusy, isOver } from "./sessionStatus";
 
 const FORMATS = [
   { format: "md", label: "Export as Markdown" },

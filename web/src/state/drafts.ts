@@ -87,6 +87,13 @@ export function updateDraft(id: string, next: Partial<Omit<Draft, "revision">>):
   change(id, next, 1);
 }
 
+/** Adds text from elsewhere on the page: a comment, a file path. */
+export function addToDraft(sessionId: string, text: string): void {
+  const before = draftOf(sessionId).text;
+  const gap = !before || /\s$/.test(before) ? "" : text.includes("\n") ? "\n\n" : " ";
+  updateDraft(sessionId, { text: `${before}${gap}${text}` });
+}
+
 export function isEmpty(draft: Draft): boolean {
   return !draft.text.trim() && draft.pasted.length === 0 && draft.images.length === 0;
 }

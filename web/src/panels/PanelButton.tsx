@@ -1,10 +1,10 @@
 /** Button that shows the hidden right panel. */
 import { runCommand } from "@/keys/useCommand";
-import { usePanelSheet } from "@/panels/panelSheet";
 import { useUi } from "@/state/ui";
 import { IconButton } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
 import { useMedium, useNarrow } from "@/ui/media";
+import { usePanelSheet } from "./panelSheet";
 
 export function PanelButton() {
   const panel = useUi((state) => state.panel);

@@ -6,11 +6,11 @@ export function prefetchWhenIdle(): () => void {
     if (!navigator.onLine) return;
     const parts = [
       () => import("@/ui/SheetBox"),
-      () => import("./ConfirmBox"),
+      () => import("@/layout/ConfirmBox"),
       () => import("@/approvals/PlanReview"),
       () => import("@/approvals/QuestionForm"),
-      () => import("./PaletteSheet"),
-      () => import("./KeyTable"),
+      () => import("@/layout/PaletteSheet"),
+      () => import("@/layout/KeyTable"),
       () => import("@/pages/SessionPage"),
       () => import("@/pages/InboxPage"),
       () => import("@/pages/NewSessionPage"),

@@ -2,25 +2,25 @@
 import { skipToken, useQuery } from "@tanstack/react-query";
 import { memo, useMemo } from "react";
 import type { SessionView } from "@/api/types";
+import { BypassFrame, BypassState } from "@/composer/Bypass";
+import { ElapsedTime } from "@/composer/Clock";
+import { StopOrRetry } from "@/composer/StopOrRetry";
+import { isBusy } from "@/composer/sessionStatus";
+import { ContextShare } from "@/composer/TokenBadge";
 import { serverNow } from "@/format/serverClock";
 import { baseName, count, money, shortPath } from "@/format/values";
 import type { components } from "@/gen/api";
-import { PanelButton } from "@/layout/PanelButton";
+import { PanelButton } from "@/panels/PanelButton";
 import { useApp } from "@/state/app";
 import { useOfTranscript } from "@/state/hooks";
+import { useInventory } from "@/state/inventory";
+import { modelAlias, modeNow, permissionLabel, workflowLabel } from "@/state/modes";
 import { transcriptOf } from "@/stream/connection";
 import { Icon } from "@/ui/Icon";
 import { StatusMark } from "@/ui/Status";
 import { VisibleText } from "@/ui/VisibleText";
-import { BypassFrame, BypassState } from "./Bypass";
-import { ElapsedTime } from "./Clock";
-import { useInventory } from "./inventory";
-import { modelAlias, modeNow, permissionLabel, workflowLabel } from "./modes";
 import { SessionMenu } from "./SessionMenu";
 import { SessionTitle } from "./SessionTitle";
-import { StopOrRetry } from "./StopOrRetry";
-import { isBusy } from "./sessionStatus";
-import { ContextShare } from "./TokenBadge";
 
 type Changes = components["schemas"]["WorkingChanges"];
 

@@ -1,15 +1,15 @@
 /** Queued messages, in the order the agent will read them. */
 import { useState } from "react";
 import type { QueuedView, SessionView } from "@/api/types";
-import { addToDraft } from "@/composer/insert";
-import { isBusy } from "@/composer/sessionStatus";
 import { dropInput, send, showError } from "@/state/actions";
 import { hasScope, useApp } from "@/state/app";
+import { addToDraft } from "@/state/drafts";
 import { transcriptOf } from "@/stream/connection";
 import { Button, IconButton } from "@/ui/Button";
 import { Icon } from "@/ui/Icon";
 import { toast } from "@/ui/toast";
 import { editQueued, loadQueued, steerNow } from "./queuedMessage";
+import { isBusy } from "./sessionStatus";
 
 export function MessageQueue({ session }: { session: SessionView }) {
   if (session.queued.length === 0) return null;
