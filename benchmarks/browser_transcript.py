@@ -19,7 +19,7 @@ from msgspec import Struct
 from playwright.async_api import Browser, BrowserContext, CDPSession, Page, async_playwright
 
 from tests.browser.chromium import start
-from tests.browser.written import Written
+from tests.browser.written_log import WrittenLog
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
 from tests.server.served import Served
@@ -68,9 +68,9 @@ FIRST = re.compile(r"^(Question 1|Note 1: something that happened\.|Note 2: some
 Act = Callable[[], Awaitable[Any]]
 
 
-def long_log(cwd: Path, events: int, outputs: int, size: int) -> Written:
+def long_log(cwd: Path, events: int, outputs: int, size: int) -> WrittenLog:
     """Turns of prompts, answers and calls; some of the calls with a very long output."""
-    written = Written(cwd, f"{events} events")
+    written = WrittenLog(cwd, f"{events} events")
     line = "src/package/module_of_some_length.py:117: a line as programs print them, again and again\n"
     huge = (line * (size // len(line) + 1))[:size]
     every = max(1, events // 9 // max(1, outputs))
@@ -85,9 +85,9 @@ def long_log(cwd: Path, events: int, outputs: int, size: int) -> Written:
     return written
 
 
-def notes(cwd: Path, events: int) -> Written:
+def notes(cwd: Path, events: int) -> WrittenLog:
     """Entries that are rows here but nothing a model is sent."""
-    written = Written(cwd, f"{events} notes")
+    written = WrittenLog(cwd, f"{events} notes")
     while len(written.lines) < events:
         written.add({"type": "noted", "text": f"Note {len(written.lines)}: something that happened.", "level": "info"})
     return written
@@ -299,7 +299,7 @@ async def main(events: int, outputs: int) -> bool:
         variables = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "dummy", "BOBSTAY_MODEL": "sonnet"}
         served = Served(folder, variables)
         logs = {
-            "empty": Written(served.work, "Empty"),
+            "empty": WrittenLog(served.work, "Empty"),
             "long": long_log(served.work, events, outputs, 1_000_000),
             "few": notes(served.work, 100),
             "watched": notes(served.work, 100),

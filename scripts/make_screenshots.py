@@ -14,8 +14,8 @@ from PIL import Image  # noqa: E402 - after the path is set
 from playwright.async_api import Page, async_playwright  # noqa: E402 - after the path is set
 
 from tests.browser.chromium import start  # noqa: E402
-from tests.browser.desk import PHONE, WIDE, Desk, Seat, Theme  # noqa: E402
-from tests.browser.scene import Scene, busy  # noqa: E402
+from tests.browser.kit import PHONE, WIDE, Device, Theme, WebConsole  # noqa: E402
+from tests.browser.sample_sessions import SampleSessions, start_sample_sessions  # noqa: E402
 from tests.modelserver.server import ModelServer  # noqa: E402
 
 OUT = ROOT / "docs" / "pictures"
@@ -23,22 +23,22 @@ MAIN = "home,session,inbox,plan,new,compare,usage"
 """The screens that are kept in the repository."""
 
 
-def addresses(scene: Scene) -> dict[str, str]:
+def addresses(samples: SampleSessions) -> dict[str, str]:
     """What is shown, by name."""
     return {
         "home": "/",
-        "session": f"/session/{scene.asking}",
-        "streaming": f"/session/{scene.running}",
-        "question": f"/session/{scene.question}",
-        "plan": f"/session/{scene.plan}",
-        "done": f"/session/{scene.done}",
-        "failed": f"/session/{scene.failed}",
+        "session": f"/session/{samples.asking}",
+        "streaming": f"/session/{samples.running}",
+        "question": f"/session/{samples.question}",
+        "plan": f"/session/{samples.plan}",
+        "done": f"/session/{samples.done}",
+        "failed": f"/session/{samples.failed}",
         "inbox": "/inbox",
         "new": "/new",
         "search": "/search?q=cart",
         "usage": "/usage",
         "settings": "/settings/permissions",
-        "compare": f"/compare?ids={scene.asking},{scene.running}",
+        "compare": f"/compare?ids={samples.asking},{samples.running}",
     }
 
 
@@ -66,32 +66,32 @@ async def main() -> None:
     async with async_playwright() as playwright:
         browser = await start(playwright)
         with ModelServer() as model, tempfile.TemporaryDirectory() as folder:
-            async with Desk(browser, model, Path(folder)) as desk:
-                scene = await busy(desk)
+            async with WebConsole(browser, model, Path(folder)) as web:
+                samples = await start_sample_sessions(web)
                 for size in sizes:
                     for theme in themes:
-                        seat = await desk.seat(
+                        device = await web.device(
                             theme=theme, size=WIDE if size == "desk" else PHONE, touch=size == "phone"
                         )
-                        await shoot(seat, scene, given.out, f"{theme}-{size}", only)
-                        print(f"{theme} {size}: complaints {seat.watch.complaints}")
-                scene.gate.open()
+                        await shoot(device, samples, given.out, f"{theme}-{size}", only)
+                        print(f"{theme} {size}: errors {device.monitor.errors}")
+                samples.gate.open()
         await browser.close()
 
 
-async def shoot(seat: Seat, scene: Scene, out: Path, suffix: str, only: set[str]) -> None:
-    page = await seat.open("/")
-    for name, path in addresses(scene).items():
+async def shoot(device: Device, samples: SampleSessions, out: Path, suffix: str, only: set[str]) -> None:
+    page = await device.open("/")
+    for name, path in addresses(samples).items():
         if only and name not in only:
             continue
-        await page.goto(seat.desk.url + path)
+        await page.goto(device.web.url + path)
         await settled(page)
         await take_screenshot(page, out / f"{name}-{suffix}.png")
     if suffix.endswith("desk"):
         for name, label in PANELS.items():
             if only and name not in only:
                 continue
-            await page.goto(f"{seat.desk.url}/session/{scene.asking}")
+            await page.goto(f"{device.web.url}/session/{samples.asking}")
             await page.get_by_role("tab", name=label, exact=True).click()
             await settled(page)
             await take_screenshot(page, out / f"panel-{name}-{suffix}.png")

@@ -1,4 +1,4 @@
-"""One Chromium a worker, one desk a test; a desk whose browsers complained fails its test."""
+"""One Chromium a worker, one console a test; errors in its browsers fail the test."""
 
 import os
 import re
@@ -12,10 +12,11 @@ from playwright.async_api import Browser, async_playwright, expect
 
 from bobstay.server import static_files as page_files
 from tests.browser.chromium import start
-from tests.browser.desk import PATIENCE, Desk
+from tests.browser.kit import TIMEOUT_MS, WebConsole
 from tests.modelserver.server import ModelServer
 
 HERE = str(Path(__file__).parent)
+SHOTS = Path(os.environ.get("BOBSTAY_SHOTS") or Path(__file__).parent / "shots")
 FAILED = pytest.StashKey[bool]()
 
 
@@ -38,7 +39,7 @@ def pytest_runtest_makereport(
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    expect.set_options(timeout=PATIENCE)
+    expect.set_options(timeout=TIMEOUT_MS)
     async with async_playwright() as playwright:
         started = await start(playwright)
         yield started
@@ -60,51 +61,52 @@ def built_page(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def desk(
+async def web(
     browser: Browser,
     model: ModelServer,
     tmp_path: Path,
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
     built_page: str,
-) -> AsyncIterator[Desk]:
-    """A console with the built page; `desk.open()` signs a browser in to it."""
+) -> AsyncIterator[WebConsole]:
+    """A console with the built page; `web.open()` signs a browser in to it."""
     monkeypatch.setattr(page_files, "BUILT", built_page)
-    async for each in at_desk(browser, model, tmp_path, request):
+    async for each in opened(browser, model, tmp_path, request):
         yield each
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def plain_desk(
+async def plain_web(
     browser: Browser,
     model: ModelServer,
     tmp_path: Path,
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
-) -> AsyncIterator[Desk]:
+) -> AsyncIterator[WebConsole]:
     """A console as it is where the page was not built."""
     monkeypatch.setattr(page_files, "BUILT", str(tmp_path / "not-built"))
-    async for each in at_desk(browser, model, tmp_path, request):
+    async for each in opened(browser, model, tmp_path, request):
         yield each
 
 
-async def at_desk(
+async def opened(
     browser: Browser, model: ModelServer, folder: Path, request: pytest.FixtureRequest
-) -> AsyncIterator[Desk]:
-    async with Desk(browser, model, folder) as desk:
-        yield desk
-        trouble, failed = desk.trouble(), request.node.stash.get(FAILED, False)
-        if trouble or failed:
-            await _keep(desk, request)
-    # A test that failed has said why already; the complaints stand beside it.
-    assert failed or not trouble, "\n".join(["The browser complained:", *trouble])
+) -> AsyncIterator[WebConsole]:
+    async with WebConsole(browser, model, folder) as web:
+        yield web
+        errors, failed = web.errors(), request.node.stash.get(FAILED, False)
+        if errors or failed:
+            await _keep(web, request)
+    # A test that failed has its reason already; the errors stand beside it.
+    assert failed or not errors, "\n".join(["Errors in the browser:", *errors])
 
 
-async def _keep(desk: Desk, request: pytest.FixtureRequest) -> None:
-    """Pictures and words of a test that failed."""
+async def _keep(web: WebConsole, request: pytest.FixtureRequest) -> None:
+    """Screenshots and console lines of a test that failed."""
     name = re.sub(r"[^\w-]+", "-", request.node.name)[:100]
-    for number, seat in enumerate(desk.seats):
-        for tab, page in enumerate(seat.pages):
+    for number, device in enumerate(web.devices):
+        for tab, page in enumerate(device.pages):
             if not page.is_closed():
-                await seat.shot(f"failed-{name}-{number}-{tab}", page)
-    request.node.add_report_section("teardown", "browser", desk.story())
+                path = SHOTS / f"failed-{name}-{number}-{tab}.png"
+                await page.screenshot(path=path, animations="disabled", caret="hide")
+    request.node.add_report_section("teardown", "browser", web.report())

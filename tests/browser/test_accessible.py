@@ -8,8 +8,8 @@ from msgspec import Struct
 from playwright.async_api import Browser, Page, expect
 
 from bobstay.server import static_files as page_files
-from tests.browser.desk import Desk, Seat, Theme
-from tests.browser.scene import Scene, busy
+from tests.browser.kit import Device, Theme, WebConsole
+from tests.browser.sample_sessions import SampleSessions, start_sample_sessions
 from tests.modelserver.server import ModelServer
 
 PANELS = ("Changes", "Files", "Terminal", "Tasks", "Context", "Events")
@@ -42,10 +42,10 @@ GO = "(path) => { history.pushState(null, '', path); dispatchEvent(new PopStateE
 class Hour(Struct):
     """A console in a busy hour, which no test changes, and two browsers signed in to it."""
 
-    desk: Desk
-    scene: Scene
-    wide: Seat
-    phone: Seat
+    web: WebConsole
+    scene: SampleSessions
+    wide: Device
+    phone: Device
 
     def path(self, pattern: str) -> str:
         return pattern.format(**{name: getattr(self.scene, name) for name in SESSIONS})
@@ -55,32 +55,32 @@ class Hour(Struct):
 async def hour(browser: Browser, built_page: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Hour]:
     with pytest.MonkeyPatch.context() as patch, ModelServer() as model:
         patch.setattr(page_files, "BUILT", built_page)
-        async with Desk(browser, model, tmp_path_factory.mktemp("hour")) as desk:
-            scene = await busy(desk)
-            seats = await desk.seat(), await desk.phone()
-            for seat in seats:
-                await seat.open("/")
-            yield Hour(desk, scene, *seats)
+        async with WebConsole(browser, model, tmp_path_factory.mktemp("hour")) as web:
+            scene = await start_sample_sessions(web)
+            devices = await web.device(), await web.phone()
+            for device in devices:
+                await device.open("/")
+            yield Hour(web, scene, *devices)
             scene.gate.open()
 
 
-async def faults(seat: Seat, within: str = "") -> list[str]:
+async def faults(device: Device, within: str = "") -> list[str]:
     """What axe finds in the dark, and what light adds to it."""
-    await lit(seat, "dark")
-    found = await seat.axe(within=within)
-    await lit(seat, "light")
-    return found + [f"light: {fault}" for fault in await seat.axe(within=within, colours=True)]
+    await lit(device, "dark")
+    found = await device.axe(within=within)
+    await lit(device, "light")
+    return found + [f"light: {fault}" for fault in await device.axe(within=within, colours=True)]
 
 
-async def lit(seat: Seat, theme: Theme) -> None:
+async def lit(device: Device, theme: Theme) -> None:
     """Wait until all there is stands in this theme."""
-    await seat.page.emulate_media(color_scheme=theme)
-    await expect(seat.page.locator("html")).to_have_attribute("data-theme", theme)
-    await seat.settled()
+    await device.page.emulate_media(color_scheme=theme)
+    await expect(device.page.locator("html")).to_have_attribute("data-theme", theme)
+    await device.settled()
 
 
-async def at(hour: Hour, seat: Seat, pattern: str) -> Page:
-    page = seat.page
+async def at(hour: Hour, device: Device, pattern: str) -> Page:
+    page = device.page
     await page.evaluate(GO, hour.path(pattern))
     await expect(page.get_by_role("main")).to_be_visible()
     return page
@@ -89,11 +89,11 @@ async def at(hour: Hour, seat: Seat, pattern: str) -> Page:
 @pytest.mark.parametrize("name", PAGES)
 async def test_axe_finds_no_fault_on_the_page(hour: Hour, name: str) -> None:
     found: list[str] = []
-    for device, seat in (("desk", hour.wide), ("phone", hour.phone)):
-        await at(hour, seat, PAGES[name])
-        found += [f"{device}: {fault}" for fault in await faults(seat)]
+    for size, device in (("desktop", hour.wide), ("phone", hour.phone)):
+        await at(hour, device, PAGES[name])
+        found += [f"{size}: {fault}" for fault in await faults(device)]
     assert not found, "\n\n".join(found)
-    assert hour.desk.trouble() == []
+    assert hour.web.errors() == []
 
 
 async def test_axe_finds_no_fault_in_any_panel_nor_in_the_palette(hour: Hour) -> None:
@@ -108,4 +108,4 @@ async def test_axe_finds_no_fault_in_any_panel_nor_in_the_palette(hour: Hour) ->
     found += [f"palette: {fault}" for fault in await faults(hour.wide)]
     await page.keyboard.press("Escape")
     assert not found, "\n\n".join(found)
-    assert hour.desk.trouble() == []
+    assert hour.web.errors() == []

@@ -2,18 +2,18 @@
 
 from playwright.async_api import Page, expect
 
-from tests.browser.around import come, line, running, sessions
-from tests.browser.desk import Desk
+from tests.browser.kit import WebConsole
+from tests.browser.steps import open_page, running_session, session_link, session_list
 from tests.browser.test_panels import file_of, git, panel, project
 from tests.modelserver.script import Call, Say, Step
 
 
-async def wrote(desk: Desk, title: str, *names: str) -> str:
+async def wrote(web: WebConsole, title: str, *names: str) -> str:
     """A session that wrote these files."""
     calls = [Step(blocks=[Call("Write", {"file_path": name, "content": f"by {title}\n"})]) for name in names]
-    word = desk.play(f"writes-{title}", *calls, Step(blocks=[Say("Written.")]))
-    begun = await desk.launch(f"write {word}", permission_mode="acceptEdits", title=title)
-    await desk.place.until_status(begun, "completed")
+    word = web.play(f"writes-{title}", *calls, Step(blocks=[Say("Written.")]))
+    begun = await web.launch(f"write {word}", permission_mode="acceptEdits", title=title)
+    await web.server.until_status(begun, "completed")
     return begun
 
 
@@ -22,16 +22,16 @@ async def choose(page: Page, scope: str) -> None:
     await page.get_by_role("menuitemradio", name=scope).click()
 
 
-async def test_a_session_shows_its_own_changes_and_others_only_on_request(desk: Desk) -> None:
-    project(desk)
-    await wrote(desk, "first", "a.md")
-    second = await wrote(desk, "second", "docs/b.md")
-    asked = await desk.launch("hello", model="demo", title="only asked")
-    await desk.place.until_status(asked, "completed")
-    page = await desk.open(f"/session/{asked}")
+async def test_a_session_shows_its_own_changes_and_others_only_on_request(web: WebConsole) -> None:
+    project(web)
+    await wrote(web, "first", "a.md")
+    second = await wrote(web, "second", "docs/b.md")
+    asked = await web.launch("hello", model="demo", title="only asked")
+    await web.server.until_status(asked, "completed")
+    page = await web.open(f"/session/{asked}")
     await expect(panel(page).get_by_text("No changes by this session")).to_be_visible()
     await expect(panel(page).get_by_text("2 other files differ in this directory.")).to_be_visible()
-    await page.goto(f"{desk.url}/session/{second}")
+    await page.goto(f"{web.url}/session/{second}")
     heads = page.locator("[data-file-head]")
     await expect(heads).to_have_count(1)
     await expect(heads).to_contain_text("b.md")
@@ -40,15 +40,15 @@ async def test_a_session_shows_its_own_changes_and_others_only_on_request(desk: 
     await expect(page.get_by_title("Lines added and removed")).to_have_text("+1")
     await choose(page, "This turn")
     await expect(heads).to_have_count(1)
-    assert await desk.axe(within="aside") == []
+    assert await web.axe(within="aside") == []
 
 
-async def test_what_was_rejected_comes_back_by_undo(desk: Desk) -> None:
-    project(desk)
-    cart = desk.work / "src/cart.py"
+async def test_what_was_rejected_comes_back_by_undo(web: WebConsole) -> None:
+    project(web)
+    cart = web.work / "src/cart.py"
     changed = cart.read_text().replace("line 7\n", "line seven\n")
     cart.write_text(changed)
-    page = await come(desk, f"/session/{await desk.launch()}")
+    page = await open_page(web, f"/session/{await web.launch()}")
     await page.get_by_role("button", name="Reject", exact=True).click()
     await expect(page.get_by_text("Reverted 1 change in src/cart.py")).to_be_visible()
     assert cart.read_text() != changed
@@ -58,11 +58,11 @@ async def test_what_was_rejected_comes_back_by_undo(desk: Desk) -> None:
     assert cart.read_text() == changed
 
 
-async def test_a_new_file_is_rejected_by_deleting_it_and_that_can_be_undone(desk: Desk) -> None:
-    project(desk)
-    new = desk.work / "new.md"
+async def test_a_new_file_is_rejected_by_deleting_it_and_that_can_be_undone(web: WebConsole) -> None:
+    project(web)
+    new = web.work / "new.md"
     new.write_text("new words\n")
-    page = await come(desk, f"/session/{await desk.launch()}")
+    page = await open_page(web, f"/session/{await web.launch()}")
     await page.get_by_role("button", name="Reject", exact=True).click()
     await expect(page.get_by_text("Deleted new.md")).to_be_visible()
     assert not new.exists()
@@ -72,12 +72,12 @@ async def test_a_new_file_is_rejected_by_deleting_it_and_that_can_be_undone(desk
     assert new.read_text() == "new words\n"
 
 
-async def test_files_are_worked_through_by_one_key_and_the_count_stays(desk: Desk) -> None:
-    project(desk)
+async def test_files_are_worked_through_by_one_key_and_the_count_stays(web: WebConsole) -> None:
+    project(web)
     for name in ("z.md", "docs/a.md", "docs/b.md"):
-        (desk.work / name).parent.mkdir(exist_ok=True)
-        (desk.work / name).write_text("text\n")
-    page = await come(desk, f"/session/{await desk.launch()}")
+        (web.work / name).parent.mkdir(exist_ok=True)
+        (web.work / name).write_text("text\n")
+    page = await open_page(web, f"/session/{await web.launch()}")
     heads = page.locator("[data-file-head]")
     await expect(heads).to_have_count(3)
     await heads.first.focus()
@@ -89,33 +89,33 @@ async def test_files_are_worked_through_by_one_key_and_the_count_stays(desk: Des
     await expect(panel(page).get_by_text("2 of 3 reviewed")).to_be_visible()
     await page.reload()
     await expect(panel(page).get_by_text("2 of 3 reviewed")).to_be_visible()
-    (desk.work / "docs/a.md").write_text("other text\n")
+    (web.work / "docs/a.md").write_text("other text\n")
     await expect(panel(page).get_by_text("1 of 3 reviewed")).to_be_visible()
 
 
-async def test_what_finished_since_one_looked_is_marked_and_read_by_looking(desk: Desk) -> None:
-    git(desk.work, "init", "-q")
-    begun, gate = await running(desk, "builds the image")
-    page = await come(desk)
-    await expect(line(page, "builds the image")).to_be_visible()
-    await expect(sessions(page).get_by_text("Unread")).to_have_count(0)
+async def test_what_finished_since_one_looked_is_marked_and_read_by_looking(web: WebConsole) -> None:
+    git(web.work, "init", "-q")
+    begun, gate = await running_session(web, "builds the image")
+    page = await open_page(web)
+    await expect(session_link(page, "builds the image")).to_be_visible()
+    await expect(session_list(page).get_by_text("Unread")).to_have_count(0)
     gate.open()
-    await desk.place.until_status(begun, "completed")
-    await expect(line(page, "builds the image").get_by_text("Unread")).to_have_count(1)
+    await web.server.until_status(begun, "completed")
+    await expect(session_link(page, "builds the image").get_by_text("Unread")).to_have_count(1)
     await page.reload()
-    await line(page, "builds the image").click()
+    await session_link(page, "builds the image").click()
     await expect(page).to_have_title("builds the image · bobstay")
-    await expect(sessions(page).get_by_text("Unread")).to_have_count(0)
+    await expect(session_list(page).get_by_text("Unread")).to_have_count(0)
     await page.get_by_role("link", name="bobstay", exact=True).click()
     await page.reload()
-    await expect(line(page, "builds the image")).to_be_visible()
-    await expect(sessions(page).get_by_text("Unread")).to_have_count(0)
+    await expect(session_link(page, "builds the image")).to_be_visible()
+    await expect(session_list(page).get_by_text("Unread")).to_have_count(0)
 
 
-async def test_a_directory_where_another_session_works_is_told_with_a_way_out(desk: Desk) -> None:
-    project(desk)
-    _, gate = await running(desk, "builds the image")
-    page = await come(desk, f"/new?cwd={desk.work}")
+async def test_a_directory_where_another_session_works_is_told_with_a_way_out(web: WebConsole) -> None:
+    project(web)
+    _, gate = await running_session(web, "builds the image")
+    page = await open_page(web, f"/new?cwd={web.work}")
     note = page.get_by_role("region", name="Busy directory")
     await expect(note).to_contain_text("builds the image")
     await note.get_by_role("button", name="Use a separate worktree").click()
@@ -124,13 +124,13 @@ async def test_a_directory_where_another_session_works_is_told_with_a_way_out(de
     gate.open()
 
 
-async def test_a_plain_repository_gives_no_warning_about_trust(desk: Desk) -> None:
-    project(desk)
-    page = await come(desk, f"/new?cwd={desk.work}")
+async def test_a_plain_repository_gives_no_warning_about_trust(web: WebConsole) -> None:
+    project(web)
+    page = await open_page(web, f"/new?cwd={web.work}")
     async with page.expect_response("**/api/v1/trust?*"):
         await page.reload()
     await expect(page.get_by_role("textbox", name="Prompt")).to_be_visible()
     await expect(page.get_by_role("region", name="Trust")).to_have_count(0)
-    git(desk.work, "config", "alias.st", "!evil")
+    git(web.work, "config", "alias.st", "!evil")
     await page.reload()
     await expect(page.get_by_role("region", name="Trust")).to_contain_text(".git/config")

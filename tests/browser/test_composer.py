@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,7 +12,8 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from bobstay.server.db.draft_table import draft_of
-from tests.browser.desk import Desk
+from tests.browser.kit import WebConsole
+from tests.browser.steps import init_repository
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Counts, Gate, Say, Step
 
@@ -37,11 +37,11 @@ PASTE_PICTURE = """() => {
 
 
 @pytest.fixture(autouse=True)
-def repository(desk: Desk) -> None:
+def in_repository(web: WebConsole) -> None:
     """Sessions work in a repository, as they mostly do."""
-    (desk.work / "src").mkdir()
-    (desk.work / "src" / "cart.py").write_text("x = 1\n", encoding="utf-8")
-    subprocess.run(["git", "init", "-q", str(desk.work)], check=True)
+    (web.work / "src").mkdir()
+    (web.work / "src" / "cart.py").write_text("x = 1\n", encoding="utf-8")
+    init_repository(web)
 
 
 def message(page: Page) -> Locator:
@@ -56,34 +56,34 @@ def queue(page: Page) -> Locator:
     return page.get_by_role("region", name="Queue").get_by_role("listitem")
 
 
-async def at_work(desk: Desk, name: str, **config: Any) -> tuple[str, Gate]:
+async def at_work(web: WebConsole, name: str, **config: Any) -> tuple[str, Gate]:
     """A session whose model says nothing until the gate is opened."""
     gate = Gate()
-    word = desk.play(name, Step(blocks=[Say("Done with it.")], gate=gate))
-    session = await desk.launch(f"begin {word}", **config)
+    word = web.play(name, Step(blocks=[Say("Done with it.")], gate=gate))
+    session = await web.launch(f"begin {word}", **config)
     await gate.reached()
     return session, gate
 
 
-async def idle(desk: Desk, **config: Any) -> str:
-    return await desk.launch(**config)
+async def idle(web: WebConsole, **config: Any) -> str:
+    return await web.launch(**config)
 
 
-def said_to_the_model(desk: Desk) -> str:
-    return json.dumps([each.body["messages"] for each in desk.model.requests])
+def model_input(web: WebConsole) -> str:
+    return json.dumps([each.body["messages"] for each in web.model.requests])
 
 
-async def test_words_are_sent_by_enter_and_broken_by_shift_enter(desk: Desk) -> None:
+async def test_words_are_sent_by_enter_and_broken_by_shift_enter(web: WebConsole) -> None:
     """S003-31, S004-33, S000-91: and the first words of the answer are there before the model has said the last."""
     gate = Gate()
     answer = Step(blocks=[Say("Good morning. "), Say("Good night.")], gate=gate, gate_after=1)
-    session = await idle(desk)
-    page = await desk.open(f"/session/{session}")
+    session = await idle(web)
+    page = await web.open(f"/session/{session}")
     await expect(status(page)).to_have_text("Send a message to begin.")
     await expect(page.get_by_role("button", name="Send")).to_be_disabled()
     await message(page).press_sequentially("first line")
     await message(page).press("Shift+Enter")
-    await message(page).press_sequentially(f"second line {desk.play('hi', answer)}")
+    await message(page).press_sequentially(f"second line {web.play('hi', answer)}")
     await message(page).press("Enter")
     await expect(message(page)).to_have_value("")
     await expect(page.get_by_text("Good morning.")).to_be_visible()
@@ -91,14 +91,14 @@ async def test_words_are_sent_by_enter_and_broken_by_shift_enter(desk: Desk) -> 
     gate.open()
     await expect(page.get_by_text("Good night.")).to_be_visible()
     await expect(status(page)).to_have_text("Completed. Send a message to continue.")
-    assert "first line\\nsecond line" in said_to_the_model(desk)
+    assert "first line\\nsecond line" in model_input(web)
     await message(page).press("ArrowUp")
     await expect(message(page)).to_have_value(re.compile("^first line\nsecond line"))
 
 
-async def test_while_the_agent_works_words_are_queued_steered_edited_and_deleted(desk: Desk) -> None:
-    session, gate = await at_work(desk, "busy")
-    page = await desk.open(f"/session/{session}")
+async def test_while_the_agent_works_words_are_queued_steered_edited_and_deleted(web: WebConsole) -> None:
+    session, gate = await at_work(web, "busy")
+    page = await web.open(f"/session/{session}")
     await expect(status(page)).to_have_text("Agent is working...")
     await expect(page.get_by_role("button", name="Queue")).to_be_visible()
     for words in ("then the docs", "then the tests", "then nothing"):
@@ -122,65 +122,65 @@ async def test_while_the_agent_works_words_are_queued_steered_edited_and_deleted
     await message(page).press("Control+Enter")
     await expect(queue(page).nth(3)).to_contain_text("hurry upbefore the next step")
     gate.open()
-    await desk.place.until(session, lambda view: view.status == "completed" and not view.queued)
+    await web.server.until(session, lambda view: view.status == "completed" and not view.queued)
     await expect(queue(page)).to_have_count(0)
-    said = said_to_the_model(desk)
-    assert "then the README\\nand nothing else" in said
-    assert "then the docs" not in said
-    assert all(words in said for words in ("then the tests", "then nothing", "hurry up"))
+    read = model_input(web)
+    assert "then the README\\nand nothing else" in read
+    assert "then the docs" not in read
+    assert all(words in read for words in ("then the tests", "then nothing", "hurry up"))
 
 
-async def test_a_draft_survives_a_reload_and_is_there_on_another_device(desk: Desk) -> None:
-    session = await idle(desk)
-    page = await desk.open(f"/session/{session}")
+async def test_a_draft_survives_a_reload_and_is_there_on_another_device(web: WebConsole) -> None:
+    session = await idle(web)
+    page = await web.open(f"/session/{session}")
     await message(page).fill("half a thought")
     await page.reload()
     await expect(message(page)).to_have_value("half a thought")
-    await saved_draft(desk, session, "half a thought")
-    other = await desk.seat()
+    await saved_draft(web, session, "half a thought")
+    other = await web.device()
     theirs = await other.open(f"/session/{session}")
     await expect(message(theirs)).to_have_value("half a thought")
     await message(page).press("Enter")
     await expect(message(page)).to_have_value("")
-    await saved_draft(desk, session, "")
+    await saved_draft(web, session, "")
     await page.reload()
     await expect(message(page)).to_have_value("")
 
 
-async def saved_draft(desk: Desk, session: str, text: str) -> None:
+async def saved_draft(web: WebConsole, session: str, text: str) -> None:
     """Wait until the server has this draft."""
     async with asyncio.timeout(DEADLINE):
-        while (await draft_of(desk.place.console.database, "owner", session)).text != text:
+        while (await draft_of(web.server.console.database, "owner", session)).text != text:
             await asyncio.sleep(0.05)
 
 
-async def test_words_that_cannot_be_sent_come_back_and_wait_for_the_connection(desk: Desk) -> None:
-    session = await idle(desk)
-    page = await desk.open(f"/session/{session}")
+async def test_words_that_cannot_be_sent_come_back_and_wait_for_the_connection(web: WebConsole) -> None:
+    session = await idle(web)
+    page = await web.open(f"/session/{session}")
     await expect(message(page)).to_be_enabled()
-    desk.expect("ERR_FAILED|ERR_CONNECTION_REFUSED|ERR_INTERNET_DISCONNECTED|part could not be loaded")
+    web.expect("ERR_FAILED|ERR_CONNECTION_REFUSED|ERR_INTERNET_DISCONNECTED|part could not be loaded")
     await page.route("**/messages", lambda route: route.abort())
     await message(page).fill("do not lose me")
     await message(page).press("Enter")
     await expect(page.get_by_text("Can't reach the server.").first).to_be_visible()
     await expect(message(page)).to_have_value("do not lose me")
     await page.unroute("**/messages")
-    await desk.stop()
+    await web.stop()
     await expect(page.get_by_text("Offline. Your draft is saved")).to_be_visible()
     await message(page).fill("do not lose me either")
     await message(page).press("Enter")
     await expect(message(page)).to_have_value("do not lose me either")
     await expect(page.get_by_role("button", name="Send")).to_be_disabled()
-    await desk.start()
+    await web.start()
     await expect(page.get_by_role("button", name="Send")).to_be_enabled()
     await message(page).press("Enter")
-    await desk.place.until(session, lambda view: "either" in view.last_prompt)
+    await web.server.until(session, lambda view: "either" in view.last_prompt)
 
 
-async def test_a_paste_of_200_kilobytes_stands_beside_the_words_and_is_sent_with_them(desk: Desk) -> None:
+async def test_a_paste_of_200_kilobytes_stands_beside_the_words_and_is_sent_with_them(web: WebConsole) -> None:
     """FM-26."""
-    session = await idle(desk)
-    page = await desk.open(f"/session/{session}")
+    session = await idle(web)
+    page = await web.open(f"/session/{session}")
     await message(page).fill("What is wrong here?")
     await message(page).focus()
     text = "".join(f"{number:06} a line of a log that somebody pasted\n" for number in range(4_700))
@@ -198,13 +198,13 @@ async def test_a_paste_of_200_kilobytes_stands_beside_the_words_and_is_sent_with
     await expect(chip).to_be_visible()
     await message(page).press("Enter")
     await expect(chip).to_have_count(0)
-    await desk.place.until_status(session, "completed")
-    assert "004699 a line of a log" in said_to_the_model(desk)
+    await web.server.until_status(session, "completed")
+    assert "004699 a line of a log" in model_input(web)
 
 
-async def test_pictures_are_pasted_looked_at_removed_and_sent(desk: Desk) -> None:
-    session = await idle(desk)
-    page = await desk.open(f"/session/{session}")
+async def test_pictures_are_pasted_looked_at_removed_and_sent(web: WebConsole) -> None:
+    session = await idle(web)
+    page = await web.open(f"/session/{session}")
     await message(page).focus()
     await page.evaluate(PASTE_PICTURE)
     attached = page.get_by_role("list", name="Attached").get_by_role("listitem")
@@ -217,19 +217,19 @@ async def test_pictures_are_pasted_looked_at_removed_and_sent(desk: Desk) -> Non
     await page.evaluate(PASTE_PICTURE)
     await message(page).fill("what is this?")
     await message(page).press("Enter")
-    await desk.place.until_status(session, "completed")
+    await web.server.until_status(session, "completed")
     await expect(attached).to_have_count(0)
-    assert '"media_type": "image/png"' in said_to_the_model(desk)
+    assert '"media_type": "image/png"' in model_input(web)
 
 
-async def test_files_are_completed_by_keys(desk: Desk) -> None:
-    session = await idle(desk)
-    page = await desk.open(f"/session/{session}")
-    (desk.work / "src" / "carton.py").touch()
+async def test_files_are_completed_by_keys(web: WebConsole) -> None:
+    session = await idle(web)
+    page = await web.open(f"/session/{session}")
+    (web.work / "src" / "carton.py").touch()
     await message(page).press_sequentially("look at @cart")
     options = page.get_by_role("listbox", name="Files").get_by_role("option")
     await expect(options).to_have_count(2)
-    assert await desk.axe(within="form") == []
+    assert await web.axe(within="form") == []
     await expect(options.nth(0)).to_have_attribute("aria-selected", "true")
     await message(page).press("ArrowDown")
     await expect(options.nth(1)).to_have_attribute("aria-selected", "true")
@@ -242,17 +242,17 @@ async def test_files_are_completed_by_keys(desk: Desk) -> None:
     await message(page).press("Escape")
     await expect(options).to_have_count(0)
     await expect(message(page)).to_be_focused()
-    assert desk.place.view(session).turns == 0, "Enter and Tab chose, and sent nothing"
+    assert web.server.view(session).turns == 0, "Enter and Tab chose, and sent nothing"
 
 
-async def test_a_turn_is_stopped_and_a_failed_one_tried_again(desk: Desk) -> None:
-    session, _ = await at_work(desk, "endless")
-    page = await desk.open(f"/session/{session}")
+async def test_a_turn_is_stopped_and_a_failed_one_tried_again(web: WebConsole) -> None:
+    session, _ = await at_work(web, "endless")
+    page = await web.open(f"/session/{session}")
     await page.get_by_role("button", name="Stop", exact=True).click()
     await expect(status(page)).to_have_text("Session interrupted. Send a message to resume.")
     await expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
     wrong = Step(status=400, message="no such thing", times=1, then=Step(blocks=[Say("Better.")]))
-    await message(page).fill(f"fail {desk.play('fail', wrong)}")
+    await message(page).fill(f"fail {web.play('fail', wrong)}")
     await message(page).press("Enter")
     await expect(status(page)).to_contain_text("Failed: ")
     await expect(status(page)).to_contain_text("no such thing")
@@ -261,12 +261,12 @@ async def test_a_turn_is_stopped_and_a_failed_one_tried_again(desk: Desk) -> Non
     await expect(page.get_by_role("button", name="Retry", exact=True)).to_have_count(0)
 
 
-async def test_escape_twice_stops_and_cutting_text_does_not(desk: Desk) -> None:
+async def test_escape_twice_stops_and_cutting_text_does_not(web: WebConsole) -> None:
     """Ctrl+X is what it is everywhere: the marked words are cut, and the agent goes on."""
     gate = Gate()
-    session = await desk.launch(f"begin {desk.play('works', Step(blocks=[Say('Done.')], gate=gate))}")
+    session = await web.launch(f"begin {web.play('works', Step(blocks=[Say('Done.')], gate=gate))}")
     await gate.reached()
-    page = await desk.open(f"/session/{session}")
+    page = await web.open(f"/session/{session}")
     await message(page).fill("some words to cut")
     await message(page).press("Control+a")
     await message(page).press("Control+x")
@@ -274,18 +274,18 @@ async def test_escape_twice_stops_and_cutting_text_does_not(desk: Desk) -> None:
     await message(page).press("Control+v")
     await expect(message(page)).to_have_value("some words to cut")
     await expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
-    assert (await desk.place.until_status(session, "running")).status == "running"
+    assert (await web.server.until_status(session, "running")).status == "running"
     await page.keyboard.press("Escape")
     await page.keyboard.press("Escape")
-    await desk.place.until_status(session, "interrupted")
+    await web.server.until_status(session, "interrupted")
     await expect(message(page)).to_have_value("some words to cut")
 
 
-async def test_a_stop_that_takes_long_may_be_forced_after_a_question(desk: Desk) -> None:
-    desk.place.console.config.engines["fake"] = (sys.executable, "-S", str(FAKE_ENGINE))
-    assert (await desk.place.post("/api/v1/trust", {"cwd": str(desk.work)})).status == 200
-    session = await desk.launch("unresponsive", engine="fake")
-    page = await desk.open(f"/session/{session}")
+async def test_a_stop_that_takes_long_may_be_forced_after_a_question(web: WebConsole) -> None:
+    web.server.console.config.engines["fake"] = (sys.executable, "-S", str(FAKE_ENGINE))
+    assert (await web.server.post("/api/v1/trust", {"cwd": str(web.work)})).status == 200
+    session = await web.launch("unresponsive", engine="fake")
+    page = await web.open(f"/session/{session}")
     await expect(page.get_by_text("never")).to_be_visible()
     await page.keyboard.press("Control+.")
     await expect(status(page)).to_have_text("Stopping...")
@@ -296,14 +296,14 @@ async def test_a_stop_that_takes_long_may_be_forced_after_a_question(desk: Desk)
     await expect(status(page)).to_have_text("Session interrupted. Send a message to resume.")
 
 
-async def test_mode_and_model_change_while_the_agent_works(desk: Desk) -> None:
+async def test_mode_and_model_change_while_the_agent_works(web: WebConsole) -> None:
     """FM-20: what is shown is what the server has."""
     gate = Gate()
-    made = Call("Write", {"file_path": str(desk.work / "made.txt"), "content": "made"})
-    word = desk.play("change", Step(blocks=[made], gate=gate), Step(blocks=[Say("Done.")]))
-    session = await desk.launch(f"begin {word}")
+    made = Call("Write", {"file_path": str(web.work / "made.txt"), "content": "made"})
+    word = web.play("change", Step(blocks=[made], gate=gate), Step(blocks=[Say("Done.")]))
+    session = await web.launch(f"begin {word}")
     await gate.reached()
-    page = await desk.open(f"/session/{session}")
+    page = await web.open(f"/session/{session}")
     await page.get_by_role("button", name="Model: sonnet").click()
     await page.get_by_role("menuitemradio", name="haiku").click()
     await expect(page.get_by_role("button", name="Model: haiku")).to_be_visible()
@@ -313,9 +313,9 @@ async def test_mode_and_model_change_while_the_agent_works(desk: Desk) -> None:
     await expect(page.get_by_role("menu")).to_contain_text("Stop the agent to change the workflow.")
     await page.keyboard.press("Escape")
     gate.open()
-    await desk.place.until_status(session, "completed")
-    assert (desk.work / "made.txt").read_text(encoding="utf-8") == "made", "nobody was asked"
-    assert "haiku" in desk.model.requests[-1].body["model"]
+    await web.server.until_status(session, "completed")
+    assert (web.work / "made.txt").read_text(encoding="utf-8") == "made", "nobody was asked"
+    assert "haiku" in web.model.requests[-1].body["model"]
     await page.get_by_role("button", name="Workflow: Chat").click()
     await page.get_by_role("menuitemradio", name="Research").click()
     await expect(page.get_by_role("button", name="Workflow: Research")).to_be_visible()
@@ -323,24 +323,24 @@ async def test_mode_and_model_change_while_the_agent_works(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("hours", [3, -3])
-async def test_a_browser_with_a_wrong_clock_shows_the_bypass_the_server_has(desk: Desk, hours: int) -> None:
+async def test_a_browser_with_a_wrong_clock_shows_the_bypass_the_server_has(web: WebConsole, hours: int) -> None:
     gate = Gate()
-    word = desk.play("works", Step(blocks=[Say("Done.")], gate=gate))
+    word = web.play("works", Step(blocks=[Say("Done.")], gate=gate))
     config = {"permission_mode": "bypassPermissions", "bypass_minutes": 30}
-    session = await desk.launch(f"begin {word}", **config)
+    session = await web.launch(f"begin {word}", **config)
     await gate.reached()
-    seat = await desk.seat()
+    device = await web.device()
     now = f"{{ const now = Date.now; Date.now = () => now() + {hours * 3_600_000}; }}"
-    await seat.context.add_init_script(now)
-    page = await seat.open(f"/session/{session}")
+    await device.context.add_init_script(now)
+    page = await device.open(f"/session/{session}")
     await expect(page.get_by_test_id("bypass-frame")).to_be_attached()
     await expect(page.get_by_role("button", name=re.compile(r"Bypass (29|30):\d\d End"))).to_be_visible()
     gate.open()
 
 
-async def test_a_bypass_asks_first_shows_its_end_and_is_over_in_time(desk: Desk) -> None:
-    session = await idle(desk)
-    page = await desk.open(f"/session/{session}")
+async def test_a_bypass_asks_first_shows_its_end_and_is_over_in_time(web: WebConsole) -> None:
+    session = await idle(web)
+    page = await web.open(f"/session/{session}")
     frame = page.get_by_test_id("bypass-frame")
     await expect(message(page)).to_be_enabled()
     await page.keyboard.press("Alt+y")
@@ -352,28 +352,28 @@ async def test_a_bypass_asks_first_shows_its_end_and_is_over_in_time(desk: Desk)
     header = page.get_by_role("region", name="Session")
     out = header.get_by_role("button", name=re.compile(r"Bypass [45]:\d\d End"))
     await expect(out).to_be_visible()
-    assert desk.place.view(session).config.bypass_until == pytest.approx(time.time() + 300, abs=60)
+    assert web.server.view(session).config.bypass_until == pytest.approx(time.time() + 300, abs=60)
     await out.click()
     await expect(frame).to_have_count(0)
-    assert desk.place.view(session).permission_mode == "default"
-    short = await desk.launch(
-        f"hi {desk.play('short', Step(blocks=[Say('Hi.')]))}",
+    assert web.server.view(session).permission_mode == "default"
+    short = await web.launch(
+        f"hi {web.play('short', Step(blocks=[Say('Hi.')]))}",
         permission_mode="bypassPermissions",
         bypass_minutes=0.07,
     )
-    await page.goto(f"{desk.url}/session/{short}")
+    await page.goto(f"{web.url}/session/{short}")
     await expect(frame).to_be_visible()
     await expect(frame).to_have_count(0)
     await expect(page.get_by_role("button", name="Permission: Ask")).to_be_visible()
 
 
-async def test_the_head_says_where_and_how_and_is_renamed_in_place(desk: Desk) -> None:
+async def test_the_head_says_where_and_how_and_is_renamed_in_place(web: WebConsole) -> None:
     big = Step(blocks=[Say("Full.")], usage=Counts(input=120_000, output=0))
-    session = await desk.launch(
-        f"fill {desk.play('fill', big)}", worktree=False, title="<b>cart</b>", model="claude-haiku-4-5"
+    session = await web.launch(
+        f"fill {web.play('fill', big)}", worktree=False, title="<b>cart</b>", model="claude-haiku-4-5"
     )
-    await desk.place.until_status(session, "completed")
-    page = await desk.open(f"/session/{session}")
+    await web.server.until_status(session, "completed")
+    page = await web.open(f"/session/{session}")
     header = page.get_by_role("region", name="Session")
     await expect(header).to_contain_text("work")
     await expect(header).to_contain_text("Chat")
@@ -389,7 +389,7 @@ async def test_the_head_says_where_and_how_and_is_renamed_in_place(desk: Desk) -
     await name.fill("A cart that adds up")
     await name.press("Enter")
     await expect(header.get_by_role("heading")).to_have_text("A cart that adds up")
-    await desk.place.until(session, lambda view: view.title == "A cart that adds up")
+    await web.server.until(session, lambda view: view.title == "A cart that adds up")
     await header.get_by_role("button", name="Session menu").click()
     async with page.expect_download() as download:
         await page.get_by_role("menuitem", name="Export as Markdown").click()
@@ -397,12 +397,12 @@ async def test_the_head_says_where_and_how_and_is_renamed_in_place(desk: Desk) -
     await header.get_by_role("button", name="Session menu").click()
     await page.get_by_role("menuitem", name="Delete").click()
     await page.get_by_role("alertdialog").get_by_role("button", name="Delete").click()
-    await expect(page).to_have_url(f"{desk.url}/")
+    await expect(page).to_have_url(f"{web.url}/")
 
 
-async def test_on_a_phone_where_and_how_are_still_in_view(desk: Desk) -> None:
-    session, gate = await at_work(desk, "phone", worktree=False)
-    phone = await desk.phone(theme="light")
+async def test_on_a_phone_where_and_how_are_still_in_view(web: WebConsole) -> None:
+    session, gate = await at_work(web, "phone", worktree=False)
+    phone = await web.phone(theme="light")
     page = await phone.open(f"/session/{session}")
     header = page.get_by_role("region", name="Session")
     for words in ("work", "Chat", "Ask"):
@@ -415,13 +415,13 @@ async def test_on_a_phone_where_and_how_are_still_in_view(desk: Desk) -> None:
     gate.open()
 
 
-async def test_a_context_that_grows_full_is_told_of_at_each_mark(desk: Desk) -> None:
+async def test_a_context_that_grows_full_is_told_of_at_each_mark(web: WebConsole) -> None:
     """S000-67: in passing at 60 %, as a warning that stays at 90 %."""
-    session = await idle(desk, model="claude-haiku-4-5")
-    page = await desk.open(f"/session/{session}")
+    session = await idle(web, model="claude-haiku-4-5")
+    page = await web.open(f"/session/{session}")
     await expect(message(page)).to_be_enabled()
     for name, tokens in (("half", 125_000), ("full", 185_000)):
-        word = desk.play(name, Step(blocks=[Say("Hello.")], usage=Counts(cache_read=tokens)))
+        word = web.play(name, Step(blocks=[Say("Hello.")], usage=Counts(cache_read=tokens)))
         await message(page).fill(f"go {word}")
         await message(page).press("Enter")
         mark = "Approaching context limit (60%)" if name == "half" else "Context nearly full (90%)"

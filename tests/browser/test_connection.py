@@ -7,10 +7,21 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.browser.around import asking, come, is_live, known, line, reconnected, repository, running, sessions, state
-from tests.browser.desk import Desk, Seat
+from tests.browser.kit import Device, WebConsole
+from tests.browser.steps import (
+    connection_state,
+    init_repository,
+    is_live,
+    open_page,
+    reconnect,
+    returning_user,
+    running_session,
+    session_link,
+    session_list,
+    waiting_session,
+)
 from tests.modelserver.script import Say, Step
-from tests.server.api.push_service import Browser as Device
+from tests.server.api.push_service import Browser as Subscriber
 from tests.server.api.push_service import PushService
 
 GONE = "ERR_CONNECTION_REFUSED|ERR_INTERNET_DISCONNECTED|ERR_FAILED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|1012"
@@ -23,120 +34,120 @@ NOTIFIED = """
 """
 
 
-async def test_ten_tabs_are_all_live_at_once(desk: Desk) -> None:
+async def test_ten_tabs_are_all_live_at_once(web: WebConsole) -> None:
     """FM-16: a browser opens six connections to one host; a stream each would leave tabs without an answer."""
-    repository(desk)
-    session, gate = await running(desk, "builds the image")
-    seat = await known(await desk.seat())
-    tabs = [await seat.open(f"/session/{session}") for _ in range(10)]
+    init_repository(web)
+    session, gate = await running_session(web, "builds the image")
+    device = await returning_user(await web.device())
+    tabs = [await device.open(f"/session/{session}") for _ in range(10)]
     for page in tabs:
         await is_live(page)
         await expect(page.get_by_text("First words.")).to_be_visible()
     gate.open()
     for page in tabs:
         await expect(page.get_by_text("Last words.")).to_be_visible()
-    assert len([url for url in seat.watch.requests if url.startswith("ws:")]) == 10
+    assert len([url for url in device.monitor.requests if url.startswith("ws:")]) == 10
 
 
-async def test_without_a_network_the_page_says_so_and_catches_up_afterwards(desk: Desk) -> None:
+async def test_without_a_network_the_page_says_so_and_catches_up_afterwards(web: WebConsole) -> None:
     """FM-18, FM-19."""
-    repository(desk)
-    session, gate = await running(desk, "builds the image")
-    page = await come(desk, f"/session/{session}")
+    init_repository(web)
+    session, gate = await running_session(web, "builds the image")
+    page = await open_page(web, f"/session/{session}")
     await expect(page.get_by_text("First words.")).to_be_visible()
-    desk.expect(GONE)
-    await desk.seats[0].offline()
-    await expect(state(page)).to_contain_text("This device is offline.")
+    web.expect(GONE)
+    await web.devices[0].offline()
+    await expect(connection_state(page)).to_contain_text("This device is offline.")
     await expect(page.get_by_text("First words.")).to_be_visible()
     gate.open()
-    await desk.place.until_status(session, "completed")
+    await web.server.until_status(session, "completed")
     await expect(page.get_by_text("Last words.")).to_have_count(0)
-    await desk.seats[0].offline(False)
+    await web.devices[0].offline(False)
     await is_live(page)
     await once(page, "First words.", "Last words.")
-    await expect(line(page, "builds the image")).to_contain_text("Done")
+    await expect(session_link(page, "builds the image")).to_contain_text("Done")
 
 
-async def test_work_that_a_restart_cut_off_is_shown_with_its_reason_and_resumed(desk: Desk) -> None:
-    repository(desk)
+async def test_work_that_a_restart_cut_off_is_shown_with_its_reason_and_resumed(web: WebConsole) -> None:
+    init_repository(web)
     names = ("builds the image", "writes the docs", "fixes the cart")
-    cut = [await running(desk, name) for name in names]
-    page = await come(desk, "/")
+    cut = [await running_session(web, name) for name in names]
+    page = await open_page(web, "/")
     await expect(page.get_by_role("region", name="Running").get_by_role("listitem")).to_have_count(3)
-    desk.expect(GONE)
-    await desk.stop()
-    await expect(state(page)).to_contain_text("Can't reach the server.")
+    web.expect(GONE)
+    await web.stop()
+    await expect(connection_state(page)).to_contain_text("Can't reach the server.")
     await expect(page.get_by_text("agents go on")).to_have_count(0)
-    await desk.start()
+    await web.start()
     for _, gate in cut:
         gate.open()
-    await reconnected(page)
+    await reconnect(page)
     work = page.get_by_role("region", name="Interrupted")
     await expect(work.get_by_role("listitem")).to_have_count(3)
     await expect(work).to_contain_text("The server ended while this ran.")
-    await expect(sessions(page)).to_contain_text("Needs you")
+    await expect(session_list(page)).to_contain_text("Needs you")
     await expect(page.get_by_role("link", name=re.compile("Inbox"))).to_contain_text("3")
-    await line(page, "writes the docs").click()
+    await session_link(page, "writes the docs").click()
     await expect(page.get_by_role("status", name="Session status")).to_contain_text("The server ended")
     await expect(page.get_by_role("feed")).to_contain_text("The server ended while this ran.")
     await expect(page.get_by_text("interrupted by user")).to_have_count(0)
     await page.get_by_role("button", name="Resume", exact=True).click()
-    await desk.place.until_status(cut[1][0], "completed")
-    await page.goto(f"{desk.url}/inbox")
+    await web.server.until_status(cut[1][0], "completed")
+    await page.goto(f"{web.url}/inbox")
     await expect(work.get_by_role("listitem")).to_have_count(2)
     await work.get_by_role("button", name="Resume all 2").click()
     for session, _ in cut:
-        await desk.place.until_status(session, "completed")
+        await web.server.until_status(session, "completed")
     await expect(work).to_have_count(0)
     await expect(page.get_by_text("Nothing needs you")).to_be_visible()
 
 
-async def test_a_server_that_restarts_in_mid_stream_loses_doubles_and_clears_nothing(desk: Desk) -> None:
-    repository(desk)
-    word = desk.play("before", Step(blocks=[Say("Said before all that.")]))
-    session = await desk.launch(f"first {word}", title="fix the cart")
-    await desk.place.until_status(session, "completed")
-    again = desk.play("again", Step(blocks=[Say("Said after all that.")]))
-    other, gate = await running(desk, "builds the image")
-    seat = await known(await desk.seat())
-    await seat.context.clock.install()
-    page = await seat.open(f"/session/{session}")
+async def test_a_server_that_restarts_in_mid_stream_loses_doubles_and_clears_nothing(web: WebConsole) -> None:
+    init_repository(web)
+    word = web.play("before", Step(blocks=[Say("Said before all that.")]))
+    session = await web.launch(f"first {word}", title="fix the cart")
+    await web.server.until_status(session, "completed")
+    again = web.play("again", Step(blocks=[Say("Said after all that.")]))
+    other, gate = await running_session(web, "builds the image")
+    device = await returning_user(await web.device())
+    await device.context.clock.install()
+    page = await device.open(f"/session/{session}")
     await expect(page.get_by_text("Said before all that.")).to_be_visible()
-    await line(page, "builds the image").click()
+    await session_link(page, "builds the image").click()
     await expect(page.get_by_text("First words.")).to_be_visible()
-    desk.expect(GONE)
-    await desk.stop()
-    await expect(state(page)).to_contain_text("Can't reach the server.")
+    web.expect(GONE)
+    await web.stop()
+    await expect(connection_state(page)).to_contain_text("Can't reach the server.")
     foot = page.get_by_role("navigation", name="Sessions")
     await expect(foot).to_contain_text("Retrying in")
     await expect(page.get_by_text("First words.")).to_be_visible()
-    await line(page, "fix the cart").click()
+    await session_link(page, "fix the cart").click()
     await expect(page.get_by_text("Said before all that.")).to_be_visible()
     # With its clock stopped the page does not try by itself: it is the button that does.
     await page.clock.pause_at(await page.evaluate("() => Date.now() + 60_000"))
-    await desk.start()
+    await web.start()
     gate.open()
     async with page.expect_websocket():
         await page.get_by_role("button", name="Retry now").click()
     await page.clock.resume()
     await is_live(page)
     await once(page, "Said before all that.")
-    await expect(line(page, "builds the image")).to_contain_text("Interrupted")
-    await desk.place.post(f"/api/v1/sessions/{session}/messages", {"content": f"more {again}"})
+    await expect(session_link(page, "builds the image")).to_contain_text("Interrupted")
+    await web.server.post(f"/api/v1/sessions/{session}/messages", {"content": f"more {again}"})
     await once(page, "Said before all that.", "Said after all that.")
-    await page.goto(f"{desk.url}/session/{other}")
+    await page.goto(f"{web.url}/session/{other}")
     await once(page, "First words.")
 
 
 async def test_a_server_of_another_version_asks_for_a_reload_and_takes_nothing_away(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    web: WebConsole, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = await come(desk)
-    await sessions(page).get_by_role("link", name="New").click()
+    page = await open_page(web)
+    await session_list(page).get_by_role("link", name="New").click()
     await page.get_by_role("textbox", name="Prompt").fill("half a thought")
-    desk.expect(GONE)
+    web.expect(GONE)
     monkeypatch.setattr("bobstay.server.build_console.__version__", "99.0.0")
-    await desk.restart()
+    await web.restart()
     await expect(page.get_by_role("status").filter(has_text="The server was updated.")).to_be_visible()
     await expect(page.get_by_role("textbox", name="Prompt")).to_have_value("half a thought")
     monkeypatch.setattr("bobstay.server.api.config_routes.__version__", "99.0.0")
@@ -145,28 +156,28 @@ async def test_a_server_of_another_version_asks_for_a_reload_and_takes_nothing_a
     await expect(page.get_by_role("textbox", name="Prompt")).to_have_value("half a thought")
 
 
-async def test_without_a_server_the_page_opens_with_what_was_seen_before(desk: Desk) -> None:
+async def test_without_a_server_the_page_opens_with_what_was_seen_before(web: WebConsole) -> None:
     """S004-28: the service worker keeps the page, the browser's own store what was read."""
-    repository(desk)
-    word = desk.play("seen", Step(blocks=[Say("Words that were read.")]))
-    session = await desk.launch(f"first {word}", title="fix the cart")
-    await desk.place.until_status(session, "completed")
-    page = await come(desk, f"/session/{session}")
+    init_repository(web)
+    word = web.play("seen", Step(blocks=[Say("Words that were read.")]))
+    session = await web.launch(f"first {word}", title="fix the cart")
+    await web.server.until_status(session, "completed")
+    page = await open_page(web, f"/session/{session}")
     await expect(page.get_by_text("Words that were read.")).to_be_visible()
     await is_kept(page)
-    desk.expect(GONE)
-    await desk.stop()
+    web.expect(GONE)
+    await web.stop()
     await page.reload()
-    await expect(line(page, "fix the cart")).to_be_visible()
+    await expect(session_link(page, "fix the cart")).to_be_visible()
     await expect(page.get_by_text("Words that were read.")).to_be_visible()
-    await expect(state(page)).to_contain_text("Can't reach the server.")
-    await desk.start()
-    await reconnected(page)
+    await expect(connection_state(page)).to_contain_text("Can't reach the server.")
+    await web.start()
+    await reconnect(page)
     await once(page, "Words that were read.")
 
 
-async def test_the_service_worker_keeps_the_page_and_never_the_api(desk: Desk) -> None:
-    page = await come(desk)
+async def test_the_service_worker_keeps_the_page_and_never_the_api(web: WebConsole) -> None:
+    page = await open_page(web)
     await is_kept(page)
     kept: list[str] = await page.evaluate(
         """async () => (await Promise.all((await caches.keys()).map(async (name) =>
@@ -177,76 +188,76 @@ async def test_the_service_worker_keeps_the_page_and_never_the_api(desk: Desk) -
     assert any(name.startswith("/assets/index-") for name in kept)
     assert not [name for name in kept if name.startswith(("/api", "/ws"))]
     # The build has named no file that is not there.
-    worker = (await desk.place.get("/sw.js")).text
+    worker = (await web.server.get("/sw.js")).text
     listed = next(each for each in re.findall(r"[`\"']([^`\"']*)[`\"']", worker) if each.startswith("/|")).split("|")
     assert set(listed) <= set(kept)
 
 
-async def test_who_looks_elsewhere_is_told_by_the_desktop_once(desk: Desk) -> None:
-    repository(desk)
-    seat = await known(await desk.seat())
-    await seat.context.add_init_script(NOTIFIED)
-    page = await seat.open("/")
+async def test_who_looks_elsewhere_is_told_by_the_desktop_once(web: WebConsole) -> None:
+    init_repository(web)
+    device = await returning_user(await web.device())
+    await device.context.add_init_script(NOTIFIED)
+    page = await device.open("/")
     await is_live(page)
-    await sessions(page).get_by_role("button", name="Notifications on this device").click()
+    await session_list(page).get_by_role("button", name="Notifications on this device").click()
     await page.get_by_role("switch", name="When this tab is in the background").click()
     await page.keyboard.press("Escape")
     await page.evaluate("() => unseen(true)")
-    session = await asking(desk, "fix the cart")
+    session = await waiting_session(web, "fix the cart")
     told = "() => told.map(([title, body, made]) => [title, body, made.closed ?? false])"
     await page.wait_for_function("() => told.length === 1")
     assert await page.evaluate(told) == [["fix the cart", "Bash needs your permission.", False]]
     # A click leads to the request.
     await page.evaluate("() => told[0][2].onclick()")
     await expect(page.get_by_role("region", name="Needs you")).to_be_visible()
-    ask = desk.place.view(session).interactions[0]
-    assert page.url == f"{desk.url}/session/{session}?ask={ask.id}"
-    await desk.place.post(
+    ask = web.server.view(session).interactions[0]
+    assert page.url == f"{web.url}/session/{session}?ask={ask.id}"
+    await web.server.post(
         f"/api/v1/interactions/{ask.id}/decision", {"decision": "deny", "input_sha256": ask.input_sha256}
     )
-    await desk.place.until_status(session, "completed")
+    await web.server.until_status(session, "completed")
     # Work that is done is no news unless somebody wants it so; what is seen is none at all.
     await page.evaluate("() => unseen(false)")
-    await asking(desk, "write the manual")
-    await expect(line(page, "write the manual")).to_contain_text("Needs you")
+    await waiting_session(web, "write the manual")
+    await expect(session_link(page, "write the manual")).to_contain_text("Needs you")
     assert len(await page.evaluate(told)) == 1
 
 
-async def test_a_device_is_told_by_push_while_the_page_is_closed_and_led_to_the_request(desk: Desk) -> None:
+async def test_a_device_is_told_by_push_while_the_page_is_closed_and_led_to_the_request(web: WebConsole) -> None:
     """The push service is one on this machine; what the browser would get from it is handed to its service worker."""
-    repository(desk)
-    device = Device()
+    init_repository(web)
+    subscriber = Subscriber()
     async with PushService() as service:
-        seat = await known(await desk.seat())
-        await seat.context.grant_permissions(["notifications"], origin=desk.url)
-        await seat.context.add_init_script(subscribing(f"{service.origin}/device", device))
-        page = await seat.open("/")
+        device = await returning_user(await web.device())
+        await device.context.grant_permissions(["notifications"], origin=web.url)
+        await device.context.add_init_script(subscribing(f"{service.origin}/device", subscriber))
+        page = await device.open("/")
         await is_live(page)
         await is_kept(page)
-        await sessions(page).get_by_role("button", name="Notifications on this device").click()
+        await session_list(page).get_by_role("button", name="Notifications on this device").click()
         await page.get_by_role("switch", name="When the page is closed").click()
         await expect(page.get_by_role("switch", name="When the page is closed")).to_be_checked()
         await page.keyboard.press("Escape")
-        session = await asking(desk, "fix the cart")
+        session = await waiting_session(web, "fix the cart")
         received = await service.until(lambda found: len(found) > 0)
-        message: dict[str, Any] = device.read(received[0].body)
-        ask = desk.place.view(session).interactions[0].id
+        message: dict[str, Any] = subscriber.read(received[0].body)
+        ask = web.server.view(session).interactions[0].id
         assert message["url"] == f"/session/{session}?ask={ask}"
-        blank = await seat.tab()
+        blank = await device.tab()
         await page.close()
-        shown = await delivered(blank, seat, message, wanted=True)
+        shown = await delivered(blank, device, message, wanted=True)
         assert shown == [["fix the cart", "Bash needs your permission.", f"request-{ask}"]]
-        page = await seat.open("/")
+        page = await device.open("/")
         await is_live(page)
-        await seat.context.service_workers[0].evaluate(
+        await device.context.service_workers[0].evaluate(
             """async () => { const [made] = await registration.getNotifications();
                 dispatchEvent(new NotificationEvent("notificationclick", { notification: made })) }"""
         )
-        await expect(page).to_have_url(f"{desk.url}{message['url']}")
+        await expect(page).to_have_url(f"{web.url}{message['url']}")
         # Somebody who looks at the page sees it there; and what leads elsewhere is not shown at all.
-        assert await delivered(blank, seat, message) == []
+        assert await delivered(blank, device, message) == []
         await page.close()
-        assert await delivered(blank, seat, {**message, "url": "//elsewhere.example/"}) == []
+        assert await delivered(blank, device, {**message, "url": "//elsewhere.example/"}) == []
 
 
 async def once(page: Page, *texts: str) -> None:
@@ -282,9 +293,9 @@ async def is_kept(page: Page) -> None:
     )
 
 
-def subscribing(endpoint: str, device: Device) -> str:
+def subscribing(endpoint: str, subscriber: Subscriber) -> str:
     """A browser's push manager, as far as the browser's vendor would play a part in it."""
-    given = json.dumps({"endpoint": endpoint, "keys": device.keys})
+    given = json.dumps({"endpoint": endpoint, "keys": subscriber.keys})
     return f"""
         let made = null;
         const kept = {{ toJSON: () => ({given}), unsubscribe: async () => {{ made = null; return true }} }};
@@ -294,27 +305,27 @@ def subscribing(endpoint: str, device: Device) -> str:
             return (made = kept); }};"""
 
 
-async def delivered(page: Page, seat: Seat, message: dict[str, Any], *, wanted: bool = False) -> list[list[str]]:
+async def delivered(page: Page, device: Device, message: dict[str, Any], *, wanted: bool = False) -> list[list[str]]:
     """Hand a message to the service worker as the browser does; the notifications it then shows.
 
     One that is `wanted` is sent again until it is shown.
     """
-    session = await seat.context.new_cdp_session(page)
+    session = await device.context.new_cdp_session(page)
     found: list[str] = []
 
-    def heard(event: dict[str, Any]) -> None:
+    def on_registration(event: dict[str, Any]) -> None:
         found.extend(each["registrationId"] for each in event["registrations"])
 
-    session.on("ServiceWorker.workerRegistrationUpdated", heard)
+    session.on("ServiceWorker.workerRegistrationUpdated", on_registration)
     await session.send("ServiceWorker.enable")
-    worker = seat.context.service_workers[0]
+    worker = device.context.service_workers[0]
     await worker.evaluate("async () => { for (const each of await registration.getNotifications()) each.close() }")
     shown: list[list[str]] = []
     # A tab that was just closed counts as looked at for a moment longer: then nothing is shown, and rightly so.
     for _ in range(20 if wanted else 1):
         await session.send(
             "ServiceWorker.deliverPushMessage",
-            {"origin": seat.desk.url, "registrationId": found[0], "data": json.dumps(message)},
+            {"origin": device.web.url, "registrationId": found[0], "data": json.dumps(message)},
         )
         shown = await worker.evaluate(
             """async () => {

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from playwright.async_api import expect
 
 from bobstay.server.sessions.session_view import SessionView
-from tests.browser.desk import Desk
+from tests.browser.kit import WebConsole
 from tests.browser.xss import ALL, FILE_NAMES, HIDDEN, MARKDOWN, MARKUP, unharmed
 from tests.modelserver.script import Call, Say, Step, Think
 
@@ -51,30 +51,30 @@ def asks(call_id: str, view: SessionView) -> bool:
     return any(each.call_id == call_id for each in view.interactions)
 
 
-async def test_nothing_of_what_is_shown_comes_to_life_anywhere(desk: Desk) -> None:
+async def test_nothing_of_what_is_shown_comes_to_life_anywhere(web: WebConsole) -> None:
     """With the policy on: no script, no handler, no address, no request beyond this origin."""
-    (desk.work / "words.txt").write_text(WORDS)
+    (web.work / "words.txt").write_text(WORDS)
     identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
     for words in (["init", "-q", "-b", BRANCH], ["add", "."], [*identity, "commit", "-qm", LINE]):
-        subprocess.run(["git", *words], cwd=desk.work, check=True)
+        subprocess.run(["git", *words], cwd=web.work, check=True)
     for name in FILE_NAMES:
-        (desk.work / name).write_text(WORDS)
-    token = desk.play("hostile", *script())
-    session = await desk.launch(f"{token} {WORDS[:4000]}", title=LINE, permission_mode="acceptEdits")
-    page = await desk.open(f"/session/{session}")
+        (web.work / name).write_text(WORDS)
+    token = web.play("hostile", *script())
+    session = await web.launch(f"{token} {WORDS[:4000]}", title=LINE, permission_mode="acceptEdits")
+    page = await web.open(f"/session/{session}")
     found: list[str] = []
 
     async def look(where: str) -> None:
-        await desk.seats[0].settled(page)
+        await web.devices[0].settled(page)
         found.extend(f"{where}: {each}" for each in await unharmed(page))
 
     for call in ("toolu_c", "toolu_q", "toolu_p"):
-        view = await desk.place.until(session, partial(asks, call))
+        view = await web.server.until(session, partial(asks, call))
         await expect(page.get_by_text("window.__xss").first).to_be_visible()
         await look(f"session at {call}")
-        await page.goto(f"{desk.url}/inbox")
+        await page.goto(f"{web.url}/inbox")
         await look(f"inbox at {call}")
-        await page.goto(f"{desk.url}/")
+        await page.goto(f"{web.url}/")
         await look(f"home at {call}")
         [item] = view.interactions
         verdict: dict[str, Any] = {
@@ -83,10 +83,10 @@ async def test_nothing_of_what_is_shown_comes_to_life_anywhere(desk: Desk) -> No
         }
         if item.kind == "question":
             verdict["answers"] = {WORDS[:2000]: LINE}
-        reply = await desk.place.post(f"/api/v1/interactions/{item.id}/decision", verdict)
+        reply = await web.server.post(f"/api/v1/interactions/{item.id}/decision", verdict)
         assert reply.status == 200, reply.body
-        await page.goto(f"{desk.url}/session/{session}")
-    await desk.place.until_status(session, "failed")
+        await page.goto(f"{web.url}/session/{session}")
+    await web.server.until_status(session, "failed")
     for name in PANELS:
         await page.get_by_role("tab", name=name, exact=True).click()
         await look(f"panel {name}")
@@ -94,17 +94,17 @@ async def test_nothing_of_what_is_shown_comes_to_life_anywhere(desk: Desk) -> No
     await expect(page.get_by_role("dialog")).to_be_visible()
     await look("palette")
     for path in ("/search?q=" + quote("onerror"), "/usage", "/settings/permissions", "/new", f"/compare?ids={session}"):
-        await page.goto(desk.url + path)
+        await page.goto(web.url + path)
         await look(path)
     assert not found, "\n".join(found)
 
 
-async def test_terminal_sequences_change_neither_clipboard_nor_title(desk: Desk) -> None:
+async def test_terminal_sequences_change_neither_clipboard_nor_title(web: WebConsole) -> None:
     """FM-52: what a command prints in a transcript is text and colours, nothing more."""
-    (desk.work / "words.txt").write_text("\x1b]52;c;cm0gLXJmIH4=\x07\x1b]0;a title that is not the page's\x07plain end")
-    token = desk.play("escapes", Step(blocks=[Call("Bash", {"command": "cat words.txt"})]), Step(blocks=[Say("Seen.")]))
-    subprocess.run(["git", "init", "-q", desk.work], check=True)
-    session = await desk.launch(token)
-    page = await desk.open(f"/session/{session}")
+    (web.work / "words.txt").write_text("\x1b]52;c;cm0gLXJmIH4=\x07\x1b]0;a title that is not the page's\x07plain end")
+    token = web.play("escapes", Step(blocks=[Call("Bash", {"command": "cat words.txt"})]), Step(blocks=[Say("Seen.")]))
+    subprocess.run(["git", "init", "-q", web.work], check=True)
+    session = await web.launch(token)
+    page = await web.open(f"/session/{session}")
     await expect(page.get_by_text("Seen.")).to_be_visible()
     assert not await unharmed(page)

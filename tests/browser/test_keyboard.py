@@ -5,9 +5,8 @@ import subprocess
 
 from playwright.async_api import Page, expect
 
-from tests.browser.around import done, is_live, known, repository
-from tests.browser.desk import Desk
-from tests.browser.held import Held
+from tests.browser.kit import HeldRequests, WebConsole
+from tests.browser.steps import completed_session, init_repository, is_live, returning_user
 from tests.modelserver.script import PHRASE, Call, Say, Step
 
 EDIT = {"file_path": "cart.py", "old_string": "return sum(items)", "new_string": "return sum(items, 0)"}
@@ -31,19 +30,19 @@ async def tab_to(page: Page, name: str | re.Pattern[str], role: str = "button", 
     raise AssertionError(f"Tab never came to the {role} {name}")
 
 
-async def test_a_whole_errand_needs_no_mouse(desk: Desk) -> None:
-    (desk.work / "cart.py").write_text("def total(items):\n    return sum(items)\n")
+async def test_a_whole_errand_needs_no_mouse(web: WebConsole) -> None:
+    (web.work / "cart.py").write_text("def total(items):\n    return sum(items)\n")
     identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
     for words in (["init", "-q", "-b", "main"], ["add", "."], [*identity, "commit", "-qm", "Begin"]):
-        subprocess.run(["git", *words], cwd=desk.work, check=True)
-    desk.play(
+        subprocess.run(["git", *words], cwd=web.work, check=True)
+    web.play(
         PHRASE + "Fix the cart",
         Step(blocks=[Say("Let me see."), Call("Read", {"file_path": "cart.py"})]),
         Step(blocks=[Call("Edit", EDIT)]),
         Step(blocks=[Say("The cart adds up to a marmalade.")]),
     )
-    desk.play(PHRASE + "Begin at one", Step(blocks=[Say("It begins at one now.")]))
-    page = await desk.open("/")
+    web.play(PHRASE + "Begin at one", Step(blocks=[Say("It begins at one now.")]))
+    page = await web.open("/")
     press, write = page.keyboard.press, page.keyboard.type
     await expect(page.get_by_text("live", exact=True)).to_be_visible()
 
@@ -51,10 +50,10 @@ async def test_a_whole_errand_needs_no_mouse(desk: Desk) -> None:
     await press("c")
     await expect(page.get_by_role("heading", name="New session")).to_be_visible()
     directory = page.get_by_label("Directory")
-    if await directory.input_value() != str(desk.work):
+    if await directory.input_value() != str(web.work):
         await directory.focus()
         await press("Control+a")
-        await write(str(desk.work))
+        await write(str(web.work))
         await press("Escape")
     await tab_to(page, re.compile("Prompt|done"), role="textbox")
     await write("Fix the cart")
@@ -93,13 +92,13 @@ async def test_a_whole_errand_needs_no_mouse(desk: Desk) -> None:
     await expect(page.get_by_text("The cart adds up to a marmalade.")).to_be_visible()
 
 
-async def test_what_is_typed_before_the_palette_has_come_is_written_into_its_field(desk: Desk) -> None:
-    repository(desk)
-    session = await done(desk, "fix the cart")
+async def test_what_is_typed_before_the_palette_has_come_is_written_into_its_field(web: WebConsole) -> None:
+    init_repository(web)
+    session = await completed_session(web, "fix the cart")
     # A service worker would fetch the palette beforehand.
-    seat = await known(await desk.seat(service_workers="block"))
-    held = await Held().at(seat.context, re.compile(r"/assets/PaletteSheet"))
-    page = await seat.open(f"/session/{session}")
+    device = await returning_user(await web.device(service_workers="block"))
+    held = await HeldRequests().at(device.context, re.compile(r"/assets/PaletteSheet"))
+    page = await device.open(f"/session/{session}")
     await is_live(page)
     message = page.get_by_role("textbox", name="Message", exact=True)
     await message.fill("half a thought")
@@ -115,19 +114,20 @@ async def test_what_is_typed_before_the_palette_has_come_is_written_into_its_fie
     await page.keyboard.press("Backspace")
     await page.keyboard.press("Backspace")
     await page.keyboard.type("us")
-    await held.let_go()
+    await held.release()
     palette = page.get_by_role("dialog", name="Search or run a command")
     await expect(palette.get_by_role("option", name="Go to usage")).to_be_visible()
     await page.keyboard.type("age")
     await expect(palette.get_by_role("combobox")).to_have_value("usage")
-    assert page.url == f"{desk.url}/session/{session}"
+    assert page.url == f"{web.url}/session/{session}"
     await page.keyboard.press("Enter")
-    await expect(page).to_have_url(f"{desk.url}/usage")
+    await expect(page).to_have_url(f"{web.url}/usage")
 
 
-async def test_the_focus_goes_back_to_where_it_was_before_the_palette(desk: Desk) -> None:
-    repository(desk)
-    page = await (await known(await desk.seat())).open(f"/session/{await done(desk, 'fix the cart')}")
+async def test_the_focus_goes_back_to_where_it_was_before_the_palette(web: WebConsole) -> None:
+    init_repository(web)
+    session = await completed_session(web, "fix the cart")
+    page = await (await returning_user(await web.device())).open(f"/session/{session}")
     await is_live(page)
     message = page.get_by_role("textbox", name="Message", exact=True)
     listed = page.get_by_role("searchbox", name="Filter sessions")

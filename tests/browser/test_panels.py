@@ -8,9 +8,9 @@ from typing import Any
 
 from playwright.async_api import Locator, Page, expect
 
-from tests.browser.around import come
-from tests.browser.desk import PHONE, Desk
-from tests.browser.written import Written
+from tests.browser.kit import PHONE, WebConsole
+from tests.browser.steps import open_page
+from tests.browser.written_log import WrittenLog
 from tests.modelserver.script import Call, Say, Step
 
 CART = "".join(f"line {number}\n" for number in range(1, 41))
@@ -21,9 +21,9 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout
 
 
-def project(desk: Desk) -> None:
+def project(web: WebConsole) -> None:
     """A repository with one commit, and with some that changed since."""
-    folder = desk.work
+    folder = web.work
     (folder / "src").mkdir()
     (folder / "src/cart.py").write_text(CART)
     (folder / "old.md").write_text("# Words\n" * 5)
@@ -35,12 +35,12 @@ def project(desk: Desk) -> None:
     git(folder, "commit", "-q", "-m", "first")
 
 
-async def session(desk: Desk, **config: Any) -> str:
-    if not (desk.work / ".git").exists():
-        project(desk)
-    word = desk.play("hello", Step(blocks=[Say("Hello.")]))
-    begun = await desk.launch(f"hello {word}", title="a session", **config)
-    await desk.place.until_status(begun, "completed")
+async def session(web: WebConsole, **config: Any) -> str:
+    if not (web.work / ".git").exists():
+        project(web)
+    word = web.play("hello", Step(blocks=[Say("Hello.")]))
+    begun = await web.launch(f"hello {word}", title="a session", **config)
+    await web.server.until_status(begun, "completed")
     return begun
 
 
@@ -62,15 +62,15 @@ async def heads(page: Page) -> list[str]:
     return [" ".join(text.split()) for text in await page.locator("[data-file-head]").all_inner_texts()]
 
 
-async def test_changes_are_listed_as_they_happen_and_each_kind_of_file_has_its_line(desk: Desk) -> None:
+async def test_changes_are_listed_as_they_happen_and_each_kind_of_file_has_its_line(web: WebConsole) -> None:
     """FM-49: names are only text. The list grows without a reload."""
-    project(desk)
-    (desk.work / "src/cart.py").write_text(CART.replace("line 7\n", "line seven\n"))
-    git(desk.work, "mv", "old.md", "new.md")
-    (desk.work / "run.sh").chmod(0o755)
-    (desk.work / "<img src=x onerror=alert(1)>.txt").write_text("hello\n")
-    (desk.work / "blob.bin").write_bytes(bytes(range(256)))
-    page = await come(desk, f"/session/{await session(desk)}")
+    project(web)
+    (web.work / "src/cart.py").write_text(CART.replace("line 7\n", "line seven\n"))
+    git(web.work, "mv", "old.md", "new.md")
+    (web.work / "run.sh").chmod(0o755)
+    (web.work / "<img src=x onerror=alert(1)>.txt").write_text("hello\n")
+    (web.work / "blob.bin").write_bytes(bytes(range(256)))
+    page = await open_page(web, f"/session/{await session(web)}")
     await expect(page.locator("[data-file-head]")).to_have_count(5)
     found = await heads(page)
     assert any("M" in line and "cart.py" in line and "+1 \u22121" in line for line in found), found
@@ -83,18 +83,18 @@ async def test_changes_are_listed_as_they_happen_and_each_kind_of_file_has_its_l
     await page.get_by_role("button", name="new.md").first.click()
     await expect(file_of(page, "new.md").get_by_text("Was")).to_be_visible()
 
-    (desk.work / "later.txt").write_text("one\ntwo\n")
+    (web.work / "later.txt").write_text("one\ntwo\n")
     await expect(page.get_by_role("button", name="later.txt").first).to_be_visible()
     await expect(page.get_by_text("6 files")).to_be_visible()
-    assert await desk.axe(within="aside") == []
+    assert await web.axe(within="aside") == []
 
 
-async def test_lines_are_commented_on_and_all_comments_are_sent_as_one_message(desk: Desk) -> None:
-    project(desk)
-    (desk.work / "src/cart.py").write_text(CART.replace("line 7\n", "line seven\n"))
-    word = desk.play("fix", Step(blocks=[Say("Understood.")]))
-    begun = await session(desk)
-    page = await come(desk, f"/session/{begun}")
+async def test_lines_are_commented_on_and_all_comments_are_sent_as_one_message(web: WebConsole) -> None:
+    project(web)
+    (web.work / "src/cart.py").write_text(CART.replace("line 7\n", "line seven\n"))
+    word = web.play("fix", Step(blocks=[Say("Understood.")]))
+    begun = await session(web)
+    page = await open_page(web, f"/session/{begun}")
     await comment(page, "new line 7", f"Say it in words. {word}")
     await comment(page, "old line 7", "Why was this removed?")
     await expect(page.get_by_role("button", name="Send 2 comments")).to_be_visible()
@@ -108,7 +108,7 @@ async def test_lines_are_commented_on_and_all_comments_are_sent_as_one_message(d
     await page.get_by_role("button", name="Send 2 comments").click()
     await expect(page.get_by_role("feed").get_by_text("src/cart.py:7").first).to_be_visible()
     await expect(tray).to_have_count(0)
-    asked = (await desk.place.get(f"/api/v1/sessions/{begun}/events?after=0&limit=500")).json["events"]
+    asked = (await web.server.get(f"/api/v1/sessions/{begun}/events?after=0&limit=500")).json["events"]
     said = [each["event"]["blocks"][0]["text"] for each in asked if each["event"]["type"] == "prompted"][-1]
     assert said == (
         "Comments on the changes:\n\n"
@@ -125,32 +125,32 @@ async def comment(page: Page, where: str, words: str) -> None:
     await page.keyboard.press("Enter")
 
 
-async def test_a_hunk_is_accepted_and_another_taken_back(desk: Desk) -> None:
-    project(desk)
+async def test_a_hunk_is_accepted_and_another_taken_back(web: WebConsole) -> None:
+    project(web)
     changed = CART.replace("line 7\n", "line seven\n").replace("line 30\n", "line thirty\n")
-    (desk.work / "src/cart.py").write_text(changed)
-    page = await come(desk, f"/session/{await session(desk)}")
+    (web.work / "src/cart.py").write_text(changed)
+    page = await open_page(web, f"/session/{await session(web)}")
     await page.get_by_role("button", name="Accept").first.click()
     await expect(page.get_by_text("1 hunk accepted.")).to_be_visible()
     await expect(panel(page).get_by_text("line seven")).to_have_count(0)
 
     await page.get_by_role("button", name="Reject", exact=True).click()
     await expect(panel(page).get_by_text("line thirty")).to_have_count(0)
-    assert (desk.work / "src/cart.py").read_text() == CART.replace("line 7\n", "line seven\n")
+    assert (web.work / "src/cart.py").read_text() == CART.replace("line 7\n", "line seven\n")
     await panel(page).get_by_role("button", name="Show", exact=True).click()
     await expect(panel(page).get_by_text("line seven")).to_be_visible()
 
 
-async def test_the_work_of_a_work_tree_is_committed_merged_back_and_cleared_away(desk: Desk) -> None:
-    project(desk)
-    word = desk.play(
+async def test_the_work_of_a_work_tree_is_committed_merged_back_and_cleared_away(web: WebConsole) -> None:
+    project(web)
+    word = web.play(
         "writes",
         Step(blocks=[Call("Write", {"file_path": "NOTES.md", "content": "# Notes\n"})]),
         Step(blocks=[Say("Written.")]),
     )
-    begun = await desk.launch(f"write {word}", worktree=True, permission_mode="acceptEdits", title="notes")
-    await desk.place.until_status(begun, "completed")
-    page = await come(desk, f"/session/{begun}")
+    begun = await web.launch(f"write {word}", worktree=True, permission_mode="acceptEdits", title="notes")
+    await web.server.until_status(begun, "completed")
+    page = await open_page(web, f"/session/{begun}")
     tree = page.get_by_role("region", name="Worktree")
     await expect(tree).to_contain_text("1 not committed")
     await tree.get_by_role("button", name="Commit").click()
@@ -164,20 +164,20 @@ async def test_the_work_of_a_work_tree_is_committed_merged_back_and_cleared_away
     await sheet.get_by_role("button", name="Squash").click()
     await sheet.get_by_role("button", name="Merge", exact=True).last.click()
     await expect(sheet).to_have_count(0)
-    assert (desk.work / "NOTES.md").read_text() == "# Notes\n"
+    assert (web.work / "NOTES.md").read_text() == "# Notes\n"
 
     await tree.get_by_role("button", name="Remove").click()
     await page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     await expect(tree).to_have_count(0)
 
 
-async def test_files_are_found_by_keys_and_shown_as_what_they_are(desk: Desk) -> None:
+async def test_files_are_found_by_keys_and_shown_as_what_they_are(web: WebConsole) -> None:
     """FM-51: a picture of the web is text here, and nothing in a file is run."""
-    project(desk)
-    (desk.work / "pic.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>\n')
-    (desk.work / "blob.bin").write_bytes(bytes(range(256)))
-    begun = await session(desk)
-    page = await come(desk, f"/session/{begun}")
+    project(web)
+    (web.work / "pic.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>\n')
+    (web.work / "blob.bin").write_bytes(bytes(range(256)))
+    begun = await session(web)
+    page = await open_page(web, f"/session/{begun}")
     await to_panel(page, "2")
     tree = page.get_by_role("tree", name="Files")
     await expect(page.get_by_role("treeitem", name="src")).to_be_visible()
@@ -198,15 +198,15 @@ async def test_files_are_found_by_keys_and_shown_as_what_they_are(desk: Desk) ->
     await expect(panel(page).get_by_text("<script>alert(1)</script>")).to_be_visible()
     assert await panel(page).locator("img, iframe, object, embed").count() == 0
 
-    await page.goto(f"{desk.url}/session/{begun}?file=blob.bin")
+    await page.goto(f"{web.url}/session/{begun}?file=blob.bin")
     await expect(page.get_by_text("Not a text file")).to_be_visible()
-    assert await desk.axe(within="aside") == []
+    assert await web.axe(within="aside") == []
 
 
-async def test_a_terminal_is_typed_into_left_and_found_again(desk: Desk) -> None:
+async def test_a_terminal_is_typed_into_left_and_found_again(web: WebConsole) -> None:
     """FM-52, S004-31: titles and the clipboard are not for programs; the page's own keys stay silent."""
-    begun = await session(desk)
-    page = await come(desk, f"/session/{begun}")
+    begun = await session(web)
+    page = await open_page(web, f"/session/{begun}")
     await to_panel(page, "3")
     await page.get_by_role("button", name="Open terminal").click()
     screen = page.locator(".xterm-rows").first
@@ -232,24 +232,24 @@ async def test_a_terminal_is_typed_into_left_and_found_again(desk: Desk) -> None
     await expect(page.get_by_text("No terminals")).to_be_visible()
 
 
-async def test_a_device_that_may_not_use_terminals_is_told_so(desk: Desk) -> None:
-    page = await come(desk, f"/session/{await session(desk)}", scopes=("read", "operate", "approve"))
+async def test_a_device_that_may_not_use_terminals_is_told_so(web: WebConsole) -> None:
+    page = await open_page(web, f"/session/{await session(web)}", scopes=("read", "operate", "approve"))
     await to_panel(page, "3")
     await expect(page.get_by_text("Terminals are not allowed on this device")).to_be_visible()
 
 
-async def test_tasks_of_the_agent_come_by_themselves_and_those_of_people_are_theirs(desk: Desk) -> None:
+async def test_tasks_of_the_agent_come_by_themselves_and_those_of_people_are_theirs(web: WebConsole) -> None:
     """S002-3, S002-17: what the agent says is on the page without asking; and one can look where it has got to."""
     todos = [
         {"content": "Read the test", "status": "completed", "activeForm": "Reading"},
         {"content": "Take the lock", "status": "in_progress", "activeForm": "Taking the lock"},
     ]
-    word = desk.play("plans", Step(blocks=[Call("TodoWrite", {"todos": todos})]), Step(blocks=[Say("Planned.")]))
-    begun = await session(desk)
-    page = await come(desk, f"/session/{begun}")
+    word = web.play("plans", Step(blocks=[Call("TodoWrite", {"todos": todos})]), Step(blocks=[Say("Planned.")]))
+    begun = await session(web)
+    page = await open_page(web, f"/session/{begun}")
     await to_panel(page, "4")
     await expect(page.get_by_text("No tasks yet")).to_be_visible()
-    await desk.place.post(f"/api/v1/sessions/{begun}/messages", {"content": f"plan {word}"})
+    await web.server.post(f"/api/v1/sessions/{begun}/messages", {"content": f"plan {word}"})
     await expect(page.get_by_role("region", name="The agent's tasks")).to_contain_text("Taking the lock")
 
     yours = page.get_by_role("region", name="Your tasks").get_by_role("listitem")
@@ -269,7 +269,7 @@ async def test_tasks_of_the_agent_come_by_themselves_and_those_of_people_are_the
     await expect(yours).to_have_count(2)
     await page.get_by_role("button", name="Undo").click()
     await expect(yours).to_have_text(["Second", "Zeroth", "<b>Third</b>"])
-    assert await desk.axe(within="aside") == []
+    assert await web.axe(within="aside") == []
 
     await to_panel(page, "6")
     listed = page.get_by_role("listbox").get_by_role("option").filter(has_text="tasks_replaced")
@@ -278,25 +278,25 @@ async def test_tasks_of_the_agent_come_by_themselves_and_those_of_people_are_the
     entry = page.get_by_role("region", name="Log entry")
     await expect(entry).to_contain_text("Tasks panel:shown")
     await expect(entry).to_contain_text("Database:written, 2 rows")
-    assert await desk.axe(within="aside") == []
+    assert await web.axe(within="aside") == []
 
 
-async def test_the_context_says_what_is_before_the_agent_and_who_decided(desk: Desk) -> None:
-    project(desk)
-    (desk.work / "AGENTS.md").write_text("Be kind.\n")
-    word = desk.play("runs", Step(blocks=[Call("Bash", {"command": "touch asked"})]), Step(blocks=[Say("Done.")]))
-    begun = await desk.launch(f"run {word}", title="a session")
-    await desk.place.until_status(begun, "waiting_input")
-    page = await come(desk, f"/session/{begun}")
+async def test_the_context_says_what_is_before_the_agent_and_who_decided(web: WebConsole) -> None:
+    project(web)
+    (web.work / "AGENTS.md").write_text("Be kind.\n")
+    word = web.play("runs", Step(blocks=[Call("Bash", {"command": "touch asked"})]), Step(blocks=[Say("Done.")]))
+    begun = await web.launch(f"run {word}", title="a session")
+    await web.server.until_status(begun, "waiting_input")
+    page = await open_page(web, f"/session/{begun}")
     await to_panel(page, "5")
     await expect(page.get_by_role("meter", name="Context used")).to_be_visible()
     await expect(page.get_by_role("region", name="Instructions")).to_contain_text("AGENTS.md")
     await page.get_by_role("button", name="Decisions").click()
     decisions = page.get_by_role("region", name="Decisions")
     await expect(decisions).to_contain_text("Waiting for you")
-    asked = (await desk.place.get("/api/v1/interactions")).json["interactions"][0]["summary"]
+    asked = (await web.server.get("/api/v1/interactions")).json["interactions"][0]["summary"]
     verdict = {"decision": "deny", "reason": "Not now.", "input_sha256": asked["input_sha256"]}
-    await desk.place.post(f"/api/v1/interactions/{asked['id']}/decision", verdict)
+    await web.server.post(f"/api/v1/interactions/{asked['id']}/decision", verdict)
     await expect(decisions).to_contain_text("Denied by ada")
     await expect(decisions).to_contain_text("Not now.")
     await expect(panel(page)).to_contain_text("Turns1Steps2 max 100 per turn")
@@ -305,18 +305,18 @@ async def test_the_context_says_what_is_before_the_agent_and_who_decided(desk: D
     workers = page.get_by_role("region", name="Processes")
     await workers.get_by_role("button", name="Stop").first.click()
     await expect(workers).to_contain_text("stopped")
-    assert await desk.axe(within="aside") == []
+    assert await web.axe(within="aside") == []
 
 
-async def test_the_raw_log_is_shown_by_its_numbers_and_grows(desk: Desk) -> None:
+async def test_the_raw_log_is_shown_by_its_numbers_and_grows(web: WebConsole) -> None:
     """S002-17: what happened is seen as it was stored."""
-    word = desk.play("talks", Step(blocks=[Say("Good morning.")]))
-    begun = await session(desk)
-    page = await come(desk, f"/session/{begun}")
+    word = web.play("talks", Step(blocks=[Say("Good morning.")]))
+    begun = await session(web)
+    page = await open_page(web, f"/session/{begun}")
     await to_panel(page, "6")
     log = page.get_by_role("listbox", name="Log entries")
     await expect(log.get_by_role("option").filter(has_text="run_done")).to_be_visible()
-    await desk.place.post(f"/api/v1/sessions/{begun}/messages", {"content": f"hello {word}"})
+    await web.server.post(f"/api/v1/sessions/{begun}/messages", {"content": f"hello {word}"})
     await page.get_by_label("Event type").select_option("run_done")
     await expect(log.get_by_role("option")).to_have_count(2)
     await log.get_by_role("option").last.click()
@@ -325,13 +325,13 @@ async def test_the_raw_log_is_shown_by_its_numbers_and_grows(desk: Desk) -> None
     await log.focus()
     await page.keyboard.press("ArrowUp")
     assert json.loads(await entry.inner_text())["event"]["type"] == "run_done"
-    assert await desk.axe(within="aside") == []
+    assert await web.axe(within="aside") == []
 
 
-async def test_a_folder_of_many_files_is_walked_by_keys_with_only_the_rows_in_view_drawn(desk: Desk) -> None:
+async def test_a_folder_of_many_files_is_walked_by_keys_with_only_the_rows_in_view_drawn(web: WebConsole) -> None:
     for number in range(500):
-        (desk.work / f"file-{number:03}.txt").touch()
-    page = await come(desk, f"/session/{await session(desk)}")
+        (web.work / f"file-{number:03}.txt").touch()
+    page = await open_page(web, f"/session/{await session(web)}")
     await to_panel(page, "2")
     rows = page.get_by_role("treeitem")
     await expect(rows.filter(has_text="file-000.txt")).to_be_visible()
@@ -345,21 +345,21 @@ async def test_a_folder_of_many_files_is_walked_by_keys_with_only_the_rows_in_vi
     await expect(page.get_by_role("treeitem", name="run.sh")).to_have_count(0)
 
 
-async def test_a_long_log_opens_at_its_end_and_stays_there_while_it_grows(desk: Desk) -> None:
-    project(desk)
-    written = Written(desk.work, "long").prompt("hello")
+async def test_a_long_log_opens_at_its_end_and_stays_there_while_it_grows(web: WebConsole) -> None:
+    project(web)
+    written = WrittenLog(web.work, "long").prompt("hello")
     for number in range(400):
         written.say(f"sentence {number}")
-    begun = written.end().save(desk.folder / "bobstay")
-    await desk.restart()
-    page = await come(desk, f"/session/{begun}")
+    begun = written.end().save(web.folder / "bobstay")
+    await web.restart()
+    page = await open_page(web, f"/session/{begun}")
     await to_panel(page, "6")
     log = page.get_by_role("listbox", name="Log entries")
     rows = log.get_by_role("option")
     ended = rows.last.filter(has_text="run_done")
     await expect(ended).to_be_in_viewport()
     assert await rows.count() < 100
-    await desk.place.post(f"/api/v1/sessions/{begun}/messages", {"content": "again"})
+    await web.server.post(f"/api/v1/sessions/{begun}/messages", {"content": "again"})
     await expect(ended.filter(has_not_text=str(len(written.lines)))).to_be_in_viewport()
     await rows.last.click()
     await page.keyboard.press("ArrowUp")
@@ -367,10 +367,10 @@ async def test_a_long_log_opens_at_its_end_and_stays_there_while_it_grows(desk: 
     await expect(log.get_by_role("option", selected=True)).to_be_in_viewport()
 
 
-async def test_on_a_phone_the_panels_are_sheets(desk: Desk) -> None:
-    project(desk)
-    (desk.work / "src/cart.py").write_text(CART.replace("line 7\n", "line seven\n"))
-    page = await come(desk, f"/session/{await session(desk)}", size=PHONE, touch=True, theme="light")
+async def test_on_a_phone_the_panels_are_sheets(web: WebConsole) -> None:
+    project(web)
+    (web.work / "src/cart.py").write_text(CART.replace("line 7\n", "line seven\n"))
+    page = await open_page(web, f"/session/{await session(web)}", size=PHONE, touch=True, theme="light")
     await page.get_by_role("button", name="Changes").click()
     sheet = page.get_by_role("dialog", name="Session panel")
     await expect(sheet.get_by_text("line seven")).to_be_visible()
@@ -379,7 +379,7 @@ async def test_on_a_phone_the_panels_are_sheets(desk: Desk) -> None:
     await field.fill("From the train")
     await sheet.get_by_role("button", name="Add").click()
     await expect(sheet.get_by_role("checkbox", name="From the train")).to_be_visible()
-    assert await desk.axe() == []
+    assert await web.axe() == []
     small = await page.evaluate(
         """() => [...document.querySelectorAll("[role=dialog] button")].filter((each) => each.offsetParent)
             .map((each) => each.getBoundingClientRect()).filter((box) => box.height < 40).length"""

@@ -8,9 +8,9 @@ from typing import Any
 
 from playwright.async_api import Locator, Page, expect
 
-from tests.browser.around import known
-from tests.browser.desk import Desk, Seat
-from tests.browser.written import Written
+from tests.browser.kit import Device, WebConsole
+from tests.browser.steps import init_repository, returning_user
+from tests.browser.written_log import WrittenLog
 from tests.browser.xss import ADDRESSES, ALL, FILE_NAMES, HIDDEN, unharmed
 from tests.modelserver.script import Call, Say, Step
 
@@ -29,30 +29,28 @@ TODOS = [
 ]
 
 
-def repository(folder: Path) -> None:
-    subprocess.run(["git", "init", "-q", "-b", "main"], cwd=folder, check=True)
-
-
-async def at_work(desk: Desk, *calls: list[Call], seat: Seat | None = None) -> Page:
+async def at_work(web: WebConsole, *calls: list[Call], device: Device | None = None) -> Page:
     """The page of a session whose model made these calls, with real tools."""
-    word = desk.play("calls", *(Step(blocks=list(each)) for each in calls), Step(blocks=[Say("All done.")]))
-    session = await desk.launch(f"Go on {word}", permission_mode="bypassPermissions")
-    await desk.place.until_status(session, "completed")
-    page = await (seat.open if seat else desk.open)(f"/session/{session}")
+    word = web.play("calls", *(Step(blocks=list(each)) for each in calls), Step(blocks=[Say("All done.")]))
+    session = await web.launch(f"Go on {word}", permission_mode="bypassPermissions")
+    await web.server.until_status(session, "completed")
+    page = await (device.open if device else web.open)(f"/session/{session}")
     await expect(page.get_by_text("All done.")).to_be_visible()
     return page
 
 
-async def written(desk: Desk, log: Written) -> Page:
+async def written(web: WebConsole, log: WrittenLog) -> Page:
     """The page of a session that was on the disk."""
-    session = log.save(desk.folder / "bobstay")
-    await desk.restart()
-    page = await desk.open(f"/session/{session}")
+    session = log.save(web.folder / "bobstay")
+    await web.restart()
+    page = await web.open(f"/session/{session}")
     await expect(page.get_by_role("article").first).to_be_visible()
     return page
 
 
-def told(log: Written, name: str, given: dict[str, Any], output: str, display: Any, *, error: bool = False) -> None:
+def add_call(
+    log: WrittenLog, name: str, given: dict[str, Any], output: str, display: Any, *, error: bool = False
+) -> None:
     """A call with what its tool tells people, as engines store it."""
     call = log.call(name, given, done=False)
     reply = {"type": "tool_reply", "call_id": call, "content": [{"type": "text", "text": output}], "is_error": error}
@@ -89,12 +87,12 @@ def used(folder: Path) -> list[list[Call]]:
     ]
 
 
-async def test_what_real_tools_did_is_shown_in_a_line_open_and_in_full(desk: Desk) -> None:
+async def test_what_real_tools_did_is_shown_in_a_line_open_and_in_full(web: WebConsole) -> None:
     """S000-74, S000-75, S000-77, S000-79."""
-    repository(desk.work)
-    (desk.work / "cart.py").write_text(CART)
-    (desk.work / "dot.png").write_bytes(base64.b64decode(DOT))
-    page = await at_work(desk, *used(desk.work))
+    init_repository(web)
+    (web.work / "cart.py").write_text(CART)
+    (web.work / "dot.png").write_bytes(base64.b64decode(DOT))
+    page = await at_work(web, *used(web.work))
 
     count = line(page, "$ seq 1 300; echo 合計")
     await expect(count).to_contain_text("1 (301 lines)")
@@ -147,13 +145,13 @@ async def test_what_real_tools_did_is_shown_in_a_line_open_and_in_full(desk: Des
     await expect(full).to_have_count(0)
 
 
-async def test_an_edit_is_a_diff_one_can_read_in_two_ways_and_copy(desk: Desk) -> None:
+async def test_an_edit_is_a_diff_one_can_read_in_two_ways_and_copy(web: WebConsole) -> None:
     """S000-76, S000-77: numbers, signs, words, unified and split; copying gives the lines and nothing else."""
-    repository(desk.work)
-    (desk.work / "cart.py").write_text(CART)
-    path = str(desk.work / "cart.py")
+    init_repository(web)
+    (web.work / "cart.py").write_text(CART)
+    path = str(web.work / "cart.py")
     page = await at_work(
-        desk,
+        web,
         [Call("Read", {"file_path": path})],
         [Call("Edit", {"file_path": path, "old_string": "sum(self.items)", "new_string": "total(self.items)"})],
         [Call("Edit", {"file_path": path, "old_string": "not there", "new_string": "x"})],
@@ -198,10 +196,10 @@ async def test_an_edit_is_a_diff_one_can_read_in_two_ways_and_copy(desk: Desk) -
     await expect(failed).not_to_contain_text("Applied")
 
 
-async def test_an_output_that_was_cut_on_the_way_can_be_loaded_whole(desk: Desk) -> None:
+async def test_an_output_that_was_cut_on_the_way_can_be_loaded_whole(web: WebConsole) -> None:
     """What the page is told of a long output is how it begins and ends; the rest comes when somebody asks for it."""
-    repository(desk.work)
-    page = await at_work(desk, [Call("Bash", {"command": "seq 100000 105000"})])
+    init_repository(web)
+    page = await at_work(web, [Call("Bash", {"command": "seq 100000 105000"})])
     await expect(line(page, "$ seq 100000 105000")).to_contain_text("(5,001 lines)")
     row = await opened(page, "$ seq 100000 105000")
     await expect(row).to_contain_text("characters not shown.")
@@ -213,10 +211,10 @@ async def test_an_output_that_was_cut_on_the_way_can_be_loaded_whole(desk: Desk)
     await expect(row).not_to_contain_text("not shown")
 
 
-async def test_words_of_strangers_stay_words_in_every_view(desk: Desk) -> None:
+async def test_words_of_strangers_stay_words_in_every_view(web: WebConsole) -> None:
     """FM-49 to FM-52: in inputs, outputs, what tools tell people, paths, and names of tools."""
-    repository(desk.work)
-    log = Written(desk.work, "Hostile").prompt("Go")
+    init_repository(web)
+    log = WrittenLog(web.work, "Hostile").prompt("Go")
     everything = "\n\n".join(ALL)
     name = FILE_NAMES[0]
     picture = {"type": "image", "mimeType": "image/svg+xml", "data": "PHN2Zy8+"}
@@ -225,35 +223,35 @@ async def test_words_of_strangers_stay_words_in_every_view(desk: Desk) -> None:
     questions = [{"question": each, "options": [{"label": each}, {"label": "b"}]} for each in ALL[:20]]
     numbered = "\n".join(f"{at}\t{each}" for at, each in enumerate(everything.split("\n"), 1))
     matched = "\n".join(f"{file}:{at}:{each}" for at, each in enumerate(ALL, 1) for file in FILE_NAMES[:3])
-    told(log, "Bash", {"command": everything, "description": everything}, everything, None)
-    told(log, "Bash", {"command": everything}, everything, None, error=True)
-    told(log, "Bash", {"command": HIDDEN[0]}, HIDDEN[0], None)
-    told(log, "Edit", {"file_path": name}, everything, {"structuredPatch": patch})
-    told(log, "Write", {"file_path": name, "content": everything}, everything, {"type": "create"})
-    told(log, "Task", {"description": ALL[0], "prompt": everything}, everything, None)
+    add_call(log, "Bash", {"command": everything, "description": everything}, everything, None)
+    add_call(log, "Bash", {"command": everything}, everything, None, error=True)
+    add_call(log, "Bash", {"command": HIDDEN[0]}, HIDDEN[0], None)
+    add_call(log, "Edit", {"file_path": name}, everything, {"structuredPatch": patch})
+    add_call(log, "Write", {"file_path": name, "content": everything}, everything, {"type": "create"})
+    add_call(log, "Task", {"description": ALL[0], "prompt": everything}, everything, None)
     moved = {"url": ADDRESSES[4], "result": everything}
-    told(log, "WebFetch", {"url": ADDRESSES[0], "prompt": everything}, everything, moved)
-    told(log, "WebSearch", {"query": everything}, everything, {"results": hits})
-    told(log, "TodoWrite", {"todos": [{"content": each, "status": each} for each in ALL]}, everything, None)
-    told(log, "AskUserQuestion", {"questions": questions}, everything, {"answers": {ALL[0]: everything}})
-    told(log, "ExitPlanMode", {"plan": everything}, everything, None)
-    told(log, "Skill", {"skill": ALL[0], "args": everything}, everything, None)
-    told(log, "NotebookEdit", {"notebook_path": name, "new_source": everything}, everything, None)
-    told(log, f"mcp__{ALL[0]}__{ALL[1]}", {each: each for each in ALL}, everything, [picture])
-    told(log, ALL[3], {"x": everything}, everything, ALL)
+    add_call(log, "WebFetch", {"url": ADDRESSES[0], "prompt": everything}, everything, moved)
+    add_call(log, "WebSearch", {"query": everything}, everything, {"results": hits})
+    add_call(log, "TodoWrite", {"todos": [{"content": each, "status": each} for each in ALL]}, everything, None)
+    add_call(log, "AskUserQuestion", {"questions": questions}, everything, {"answers": {ALL[0]: everything}})
+    add_call(log, "ExitPlanMode", {"plan": everything}, everything, None)
+    add_call(log, "Skill", {"skill": ALL[0], "args": everything}, everything, None)
+    add_call(log, "NotebookEdit", {"notebook_path": name, "new_source": everything}, everything, None)
+    add_call(log, f"mcp__{ALL[0]}__{ALL[1]}", {each: each for each in ALL}, everything, [picture])
+    add_call(log, ALL[3], {"x": everything}, everything, ALL)
     log.say("Between.")
-    told(log, "Read", {"file_path": name}, numbered, None)
+    add_call(log, "Read", {"file_path": name}, numbered, None)
     log.say("Between.")
-    told(log, "Grep", {"pattern": everything, "output_mode": "content"}, matched, None)
+    add_call(log, "Grep", {"pattern": everything, "output_mode": "content"}, matched, None)
     log.say("Between.")
-    told(log, "Glob", {"pattern": everything}, "", {"filenames": list(FILE_NAMES)})
+    add_call(log, "Glob", {"pattern": everything}, "", {"filenames": list(FILE_NAMES)})
     log.say("The end.").end()
-    page = await written(desk, log)
+    page = await written(web, log)
     await expect(page.get_by_text("The end.")).to_be_visible()
     await expect(page.get_by_role("button", name="$ rm -rf RLO/ tmpPDF # safe")).to_be_visible()
     await through(page)
     assert await unharmed(page) == []
-    assert desk.seats[0].watch.elsewhere() == []
+    assert web.devices[0].monitor.foreign_requests() == []
 
 
 async def through(page: Page) -> None:
@@ -273,37 +271,37 @@ async def through(page: Page) -> None:
     assert len(seen) >= 18, seen
 
 
-async def test_open_calls_are_accessible_in_both_themes_and_fit_a_phone(desk: Desk) -> None:
-    repository(desk.work)
-    log = Written(desk.work, "Look").prompt("Go")
+async def test_open_calls_are_accessible_in_both_themes_and_fit_a_phone(web: WebConsole) -> None:
+    init_repository(web)
+    log = WrittenLog(web.work, "Look").prompt("Go")
     long = "x" * 300
     patch = [
         {"oldStart": 998, "newStart": 998, "lines": [" same", f"-{long}", f"+{long}y", "\\ No newline at end of file"]}
     ]
-    told(log, "Edit", {"file_path": f"/{long}/a.py"}, "done", {"structuredPatch": patch})
-    told(log, "Bash", {"command": f"echo {long}"}, long, None)
-    told(log, "TodoWrite", {"todos": TODOS}, "saved", None)
-    told(log, "mcp__tracker__find", {"query": long, "limit": 3}, '{"found": 1}', None)
-    session = log.say("The end.").end().save(desk.folder / "bobstay")
-    await desk.restart()
-    for seat in (await desk.seat(theme="dark"), await desk.seat(theme="light"), await desk.phone()):
-        page = await seat.open(f"/session/{session}")
+    add_call(log, "Edit", {"file_path": f"/{long}/a.py"}, "done", {"structuredPatch": patch})
+    add_call(log, "Bash", {"command": f"echo {long}"}, long, None)
+    add_call(log, "TodoWrite", {"todos": TODOS}, "saved", None)
+    add_call(log, "mcp__tracker__find", {"query": long, "limit": 3}, '{"found": 1}', None)
+    session = log.say("The end.").end().save(web.folder / "bobstay")
+    await web.restart()
+    for device in (await web.device(theme="dark"), await web.device(theme="light"), await web.phone()):
+        page = await device.open(f"/session/{session}")
         for words in ("Edit …/", "$ echo", "Tasks: ", "tracker · find"):
             await opened(page, words)
-        assert await seat.axe(within="[role=feed]") == []
+        assert await device.axe(within="[role=feed]") == []
         wide = "() => document.documentElement.scrollWidth <= innerWidth"
         assert await page.evaluate(wide)
         await expect(page.get_by_text("no newline at end")).to_be_visible()
 
 
-async def test_lines_of_a_diff_are_walked_and_commented_by_keyboard(desk: Desk) -> None:
-    repository(desk.work)
-    (desk.work / "cart.py").write_text(CART)
+async def test_lines_of_a_diff_are_walked_and_commented_by_keyboard(web: WebConsole) -> None:
+    init_repository(web)
+    (web.work / "cart.py").write_text(CART)
     for command in (["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"]):
-        subprocess.run(["git", *command], cwd=desk.work, check=True)
-    (desk.work / "cart.py").write_text(CART.replace("sum(", "total("))
+        subprocess.run(["git", *command], cwd=web.work, check=True)
+    (web.work / "cart.py").write_text(CART.replace("sum(", "total("))
     # All changes of the directory: whose this one is, nobody can tell.
-    page = await at_work(desk, [Call("Bash", {"command": "true"})], seat=await known(await desk.seat()))
+    page = await at_work(web, [Call("Bash", {"command": "true"})], device=await returning_user(await web.device()))
     diff = page.get_by_role("figure", name="Changes in cart.py")
     first = diff.get_by_role("button", name="Comment on").first
     await first.focus()

@@ -8,9 +8,9 @@ from typing import Any
 
 from playwright.async_api import FloatRect, Locator, Page, expect
 
-from tests.browser.desk import Desk
-from tests.browser.held import Held
-from tests.browser.written import Written
+from tests.browser.kit import HeldRequests, WebConsole
+from tests.browser.steps import init_repository
+from tests.browser.written_log import WrittenLog
 from tests.deadline import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step, Think
 
@@ -83,15 +83,11 @@ async def colour(page: Page, value: str) -> str:
     return found
 
 
-def repository(folder: Path) -> None:
-    subprocess.run(["git", "init", "-q", "-b", "main"], cwd=folder, check=True)
-
-
-async def shown(desk: Desk, written: Written, query: str = "") -> Page:
+async def shown(web: WebConsole, written: WrittenLog, query: str = "") -> Page:
     """The page with a session that was on the disk."""
-    session = written.save(desk.folder / "bobstay")
-    await desk.restart()
-    page = await desk.open(f"/session/{session}{query}")
+    session = written.save(web.folder / "bobstay")
+    await web.restart()
+    page = await web.open(f"/session/{session}{query}")
     await expect(page.locator("[data-line]").first).to_be_visible()
     return page
 
@@ -100,8 +96,8 @@ def line(page: Page, text: str | re.Pattern[str]) -> Locator:
     return page.get_by_role("article").filter(has_text=text)
 
 
-def long_story(cwd: Path, turns: int) -> Written:
-    written = Written(cwd, "A long story")
+def long_story(cwd: Path, turns: int) -> WrittenLog:
+    written = WrittenLog(cwd, "A long story")
     for turn in range(turns):
         written.prompt(f"Question {turn}")
         written.say(f"Answer {turn}. " + "It has some words, so that lines differ in height. " * (1 + turn % 7))
@@ -110,10 +106,10 @@ def long_story(cwd: Path, turns: int) -> Written:
     return written
 
 
-async def test_each_kind_of_row_is_shown_as_what_it_is(desk: Desk) -> None:
+async def test_each_kind_of_row_is_shown_as_what_it_is(web: WebConsole) -> None:
     """S000-13, S000-72, S003-33, S004-32, S000-75, S000-78, S000-80, S000-81, S003-32: in one line each."""
-    repository(desk.work)
-    written = Written(desk.work, "All kinds")
+    init_repository(web)
+    written = WrittenLog(web.work, "All kinds")
     written.prompt("Do everything").think("First this.\nThen that.").say("I **begin**.")
     for path in ("a.py", "b.py", "c.py"):
         written.call("Read", {"file_path": path}, "1\tx")
@@ -129,7 +125,7 @@ async def test_each_kind_of_row_is_shown_as_what_it_is(desk: Desk) -> None:
     written.add({"type": "model_changed", "model": "haiku"})
     written.add({"type": "interrupt_asked", "by": "ada"})
     written.end("max_turns", "The limit of 1 turn is reached.")
-    page = await shown(desk, written)
+    page = await shown(web, written)
 
     run = page.get_by_role("button", name="Explored 3 files")
     await expect(run).to_have_attribute("aria-expanded", "false")
@@ -160,24 +156,24 @@ async def test_each_kind_of_row_is_shown_as_what_it_is(desk: Desk) -> None:
     thought = page.get_by_role("button", name="Thought First this.")
     await thought.click()
     await expect(page.get_by_text("Then that.")).to_be_visible()
-    assert await desk.axe(within="section[aria-label=Transcript]") == []
+    assert await web.axe(within="section[aria-label=Transcript]") == []
 
 
-async def test_a_long_session_opens_at_its_end_and_is_read_upwards_without_a_jump(desk: Desk) -> None:
+async def test_a_long_session_opens_at_its_end_and_is_read_upwards_without_a_jump(web: WebConsole) -> None:
     """S000-68, FM-21, FM-24: few rows are drawn; pages that come in above move nothing."""
-    repository(desk.work)
-    page = await shown(desk, long_story(desk.work, 140))
+    init_repository(web)
+    page = await shown(web, long_story(web.work, 140))
     await expect(page.get_by_text("Question 139")).to_be_visible()
     await is_at_the_end(page)
     assert (await spot(page))["drawn"] < 80
-    held = await Held().at(page, re.compile(r"/events\?.*before="))
+    held = await HeldRequests().at(page, re.compile(r"/events\?.*before="))
     first = page.locator("[data-line][aria-posinset='1']")
     came = 0
     while await page.get_by_text("Loading earlier messages").count():
         while not await first.count():
             await scroll(page, -1500)
         before = await spot(page)
-        await held.let_go()
+        await held.release()
         moved = '([id, place]) => document.querySelector(`[data-line="${id}"]`).ariaPosInSet !== place'
         await page.wait_for_function(moved, arg=[before["id"], before["place"]])
         await stays(page, before)
@@ -197,18 +193,18 @@ async def test_a_long_session_opens_at_its_end_and_is_read_upwards_without_a_jum
     await is_at_the_end(page)
 
 
-async def test_it_follows_at_the_end_and_nowhere_else(desk: Desk) -> None:
+async def test_it_follows_at_the_end_and_nowhere_else(web: WebConsole) -> None:
     """S000-68, FM-24: streaming, a growing composer, zoom; and what is read elsewhere stays."""
-    repository(desk.work)
+    init_repository(web)
     words = [Say("\n\n".join(f"Paragraph {n} " + "word " * 60 for n in range(12))) for _ in range(3)]
     gates = [Gate(), Gate(), Gate()]
     steps = [
         Step(blocks=[each, Call("TodoWrite", {"todos": []})], gate=gate, gate_after=0)
         for each, gate in zip(words, gates, strict=True)
     ]
-    word = desk.play("flow", *steps, Step(blocks=[Say("The end.")]))
-    session = await desk.launch(f"tell {word}")
-    page = await desk.open(f"/session/{session}")
+    word = web.play("flow", *steps, Step(blocks=[Say("The end.")]))
+    session = await web.launch(f"tell {word}")
+    page = await web.open(f"/session/{session}")
     gates[0].open()
     await gates[1].reached()
     await expect(line(page, "Tasks").first).to_be_visible()
@@ -238,20 +234,20 @@ async def test_it_follows_at_the_end_and_nowhere_else(desk: Desk) -> None:
     await is_at_the_end(page)
     gates[2].open()
     await expect(page.get_by_text("The end.")).to_be_visible()
-    await desk.place.until_status(session, "completed")
+    await web.server.until_status(session, "completed")
     await expect(line(page, "Done").last).to_be_visible()
     await is_at_the_end(page)
     await expect(page.locator("[data-status] .pulse-needs")).to_have_count(0)
 
 
-async def test_what_is_opened_stays_under_the_pointer(desk: Desk) -> None:
+async def test_what_is_opened_stays_under_the_pointer(web: WebConsole) -> None:
     """Also at the end, where everything else follows; and folds and place are kept for a session one comes back to."""
-    repository(desk.work)
-    other = Written(desk.work, "Another")
+    init_repository(web)
+    other = WrittenLog(web.work, "Another")
     other.prompt("Elsewhere").say("Here it is quiet.").end()
-    other_id = other.save(desk.folder / "bobstay")
-    written = long_story(desk.work, 30)
-    page = await shown(desk, written)
+    other_id = other.save(web.folder / "bobstay")
+    written = long_story(web.work, 30)
+    page = await shown(web, written)
     button = page.get_by_role("button", name="$ echo 29")
     before = (await box(button))["y"]
     await button.click()
@@ -269,21 +265,21 @@ async def test_what_is_opened_stays_under_the_pointer(desk: Desk) -> None:
     await expect(page.get_by_role("button", name="$ echo 29")).to_have_attribute("aria-expanded", "true")
 
 
-async def test_links_and_searches_lead_to_rows_that_were_not_loaded(desk: Desk) -> None:
+async def test_links_and_searches_lead_to_rows_that_were_not_loaded(web: WebConsole) -> None:
     """Deep links to a message and a call; search with next and previous beyond what is here."""
-    repository(desk.work)
-    written = Written(desk.work, "Needles")
+    init_repository(web)
+    written = WrittenLog(web.work, "Needles")
     written.prompt("Begin").say("The first needle is here.")
     call = written.call("Bash", {"command": "hidden away"}, "a second needle, in an output\n")
     written.end()
     for turn in range(120):
         written.prompt(f"Question {turn}").say(f"Hay {turn}").end()
     written.prompt("Finish").say("The last needle.").end()
-    page = await shown(desk, written, f"?call={call}")
+    page = await shown(web, written, f"?call={call}")
     await expect(line(page, "hidden away")).to_be_in_viewport()
     await expect(line(page, "hidden away")).to_have_attribute("aria-current", "true")
 
-    page = await desk.open(f"/session/{written.id}")
+    page = await web.open(f"/session/{written.id}")
     await expect(page.get_by_text("The last needle.")).to_be_visible()
     await page.keyboard.press("/")
     await page.get_by_role("textbox", name="Search in this session").fill("needle")
@@ -301,15 +297,15 @@ async def test_links_and_searches_lead_to_rows_that_were_not_loaded(desk: Desk) 
     await expect(page.get_by_role("search")).to_have_count(0)
 
 
-async def test_keys_go_from_row_to_row_open_fold_inspect_and_copy(desk: Desk) -> None:
+async def test_keys_go_from_row_to_row_open_fold_inspect_and_copy(web: WebConsole) -> None:
     """S000-79: the third level by `i`; what is copied is clean."""
-    repository(desk.work)
-    written = Written(desk.work, "Keys")
+    init_repository(web)
+    written = WrittenLog(web.work, "Keys")
     written.prompt("Begin").say("Some **words**.")
     written.call("Bash", {"command": "make colours"}, "\u001b[31mred\u001b[0m\r\n" + "x" * 40_000 + "\nend of it\n")
     written.end()
-    page = await shown(desk, written)
-    await desk.seats[0].context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = await shown(web, written)
+    await web.devices[0].context.grant_permissions(["clipboard-read", "clipboard-write"])
     current = page.locator("[aria-current=true][data-row]")
     await page.keyboard.press("ArrowDown")
     await expect(current).to_contain_text("Begin")
@@ -332,21 +328,21 @@ async def test_keys_go_from_row_to_row_open_fold_inspect_and_copy(desk: Desk) ->
     assert copied.count("x") == 40_000
     await dialog.get_by_role("button", name="Copy link").click()
     assert "?call=toolu_" in await page.evaluate("() => navigator.clipboard.readText()")
-    assert await desk.axe(within="[role=dialog]") == []
+    assert await web.axe(within="[role=dialog]") == []
     await page.keyboard.press("Escape")
     await page.keyboard.press("u")
     await expect(current).to_contain_text("Begin")
 
 
-async def test_tools_and_thinking_can_be_hidden_but_not_what_failed(desk: Desk) -> None:
+async def test_tools_and_thinking_can_be_hidden_but_not_what_failed(web: WebConsole) -> None:
     """S003-44."""
-    repository(desk.work)
-    written = Written(desk.work, "Quiet")
+    init_repository(web)
+    written = WrittenLog(web.work, "Quiet")
     written.prompt("Begin").think("A thought.").say("Words.")
     written.call("Bash", {"command": "works"})
     written.call("Bash", {"command": "breaks"}, "Exit code 1", error=True)
     written.end()
-    page = await shown(desk, written)
+    page = await shown(web, written)
     for words in ("Toggle tool calls", "Toggle thinking"):
         await page.keyboard.press("Control+k")
         await page.get_by_placeholder("Search sessions, commands and models").fill(words)
@@ -357,20 +353,20 @@ async def test_tools_and_thinking_can_be_hidden_but_not_what_failed(desk: Desk) 
     await expect(line(page, "Words.")).to_be_visible()
 
 
-async def test_a_running_command_shows_the_end_of_what_it_prints(desk: Desk) -> None:
+async def test_a_running_command_shows_the_end_of_what_it_prints(web: WebConsole) -> None:
     """S000-71, S000-73, S000-78, FM-22: fixed in height, in the terminal's colours; a line when it is over."""
-    repository(desk.work)
+    init_repository(web)
     gate = Gate()
-    fifo = desk.work / "go"
+    fifo = web.work / "go"
     subprocess.run(["mkfifo", str(fifo)], check=True)
     command = "for n in $(seq 30); do printf '\\033[32mline %s\\033[0m\\n' $n; done; cat go"
-    word = desk.play(
+    word = web.play(
         "live",
         Step(blocks=[Think("Let me see."), Call("Bash", {"command": command})]),
         Step(blocks=[Say("It is over.")], gate=gate, gate_after=1),
     )
-    session = await desk.launch(f"run {word}", permission_mode="bypassPermissions")
-    page = await desk.open(f"/session/{session}")
+    session = await web.launch(f"run {word}", permission_mode="bypassPermissions")
+    page = await web.open(f"/session/{session}")
     tail = page.get_by_label("Output so far")
     await expect(tail).to_contain_text("line 30")
     await expect(tail).not_to_contain_text("line 12")
@@ -385,23 +381,23 @@ async def test_a_running_command_shows_the_end_of_what_it_prints(desk: Desk) -> 
     await expect(tail).to_have_count(0)
     await expect(page.get_by_text("It is over.")).to_be_visible()
     gate.open()
-    await desk.place.until_status(session, "completed")
+    await web.server.until_status(session, "completed")
 
 
-async def test_what_models_write_is_shown_and_never_done(desk: Desk) -> None:
-    """FM-49, FM-50: no script, no foreign request, no link but to the web; the desk fails the test otherwise."""
-    repository(desk.work)
+async def test_what_models_write_is_shown_and_never_done(web: WebConsole) -> None:
+    """FM-49, FM-50: no script, no foreign request, no link but to the web; the kit fails the test otherwise."""
+    init_repository(web)
     evil = (
         "<script>document.title='owned'</script><img src=https://evil.example/x onerror=alert(1)>\n\n"
         "[a](javascript:alert(1)) [b](data:text/html,x) [c](https://good.example/) <https://auto.example>\n\n"
         "![pixel](https://evil.example/pixel.png)\n\n```html\n<script>1</script>\n```\n\n&lt;b&gt; `<i>`"
     )
-    written = Written(desk.work, "<script>title</script>")
+    written = WrittenLog(web.work, "<script>title</script>")
     written.prompt(evil).think(evil).say(evil)
     written.call("Bash", {"command": evil}, evil, error=True)
     written.add({"type": "noted", "text": evil, "level": "error"})
     written.end("failed", evil)
-    page = await shown(desk, written)
+    page = await shown(web, written)
     hrefs = await page.get_by_role("feed").locator("a").evaluate_all("(all) => all.map((each) => each.href)")
     assert set(hrefs) == {"https://good.example/", "https://auto.example/", "https://evil.example/pixel.png"}
     assert await page.get_by_role("feed").locator("img, script, iframe").count() == 0
@@ -410,12 +406,12 @@ async def test_what_models_write_is_shown_and_never_done(desk: Desk) -> None:
     await expect(page.get_by_text("not loaded, opens evil.example").first).to_be_visible()
 
 
-async def test_a_session_is_forked_at_a_message(desk: Desk) -> None:
-    repository(desk.work)
-    word = desk.play("two", Step(blocks=[Say("First answer.")]))
-    session = await desk.launch(f"one {word}")
-    await desk.place.until_status(session, "completed")
-    page = await desk.open(f"/session/{session}")
+async def test_a_session_is_forked_at_a_message(web: WebConsole) -> None:
+    init_repository(web)
+    word = web.play("two", Step(blocks=[Say("First answer.")]))
+    session = await web.launch(f"one {word}")
+    await web.server.until_status(session, "completed")
+    page = await web.open(f"/session/{session}")
     await line(page, "First answer.").hover()
     await line(page, "First answer.").get_by_role("button", name="Fork session").click()
     await page.wait_for_url(lambda url: "/session/" in url and session not in url)
@@ -433,46 +429,48 @@ def report(sections: int, code_at: int) -> str:
     return "\n".join(parts)
 
 
-async def test_a_report_of_twenty_kilobytes_is_whole_after_a_reload(desk: Desk) -> None:
-    repository(desk.work)
-    written = Written(desk.work, "A report").prompt("Report")
+async def test_a_report_of_twenty_kilobytes_is_whole_after_a_reload(web: WebConsole) -> None:
+    init_repository(web)
+    written = WrittenLog(web.work, "A report").prompt("Report")
     written.say(report(6, code_at=3) + "\n… 5 characters left out …\n\nThe end.")
     written.end()
-    page = await shown(desk, written)
+    page = await shown(web, written)
     for number in range(6):
         await expect(page.get_by_role("heading", name=f"Recommendation {number}")).to_have_count(1)
     await expect(page.get_by_role("feed")).to_contain_text("value_599 = 599")
     await expect(page.get_by_role("button", name=re.compile("character"))).to_have_count(0)
 
 
-async def test_the_middle_of_a_huge_answer_is_loaded_where_it_is_missing(desk: Desk) -> None:
+async def test_the_middle_of_a_huge_answer_is_loaded_where_it_is_missing(web: WebConsole) -> None:
     """Its beginning and its end are two texts: a code block that is cut does not swallow what follows it."""
-    repository(desk.work)
-    written = Written(desk.work, "A huge report").prompt("Report")
+    init_repository(web)
+    written = WrittenLog(web.work, "A huge report").prompt("Report")
     written.say(report(200, code_at=199))
     written.end()
-    session = written.save(desk.folder / "bobstay")
-    await desk.restart()
-    page = await desk.open("/")
-    held = await Held().at(page, re.compile(r"/events\?after="))
-    await page.goto(f"{desk.place.url}/session/{session}")
+    session = written.save(web.folder / "bobstay")
+    await web.restart()
+    page = await web.open("/")
+    held = await HeldRequests().at(page, re.compile(r"/events\?after="))
+    await page.goto(f"{web.server.url}/session/{session}")
     await expect(page.get_by_role("heading", name="Recommendation 199")).to_be_visible()
     load = page.get_by_role("button", name=re.compile(r"Load [\d,]+ characters|Loading…"))
     await expect(load).to_have_count(1)
     await load.scroll_into_view_if_needed()
     await expect(load).to_have_text("Loading…")
     await expect(page.get_by_role("heading", name="Recommendation 120")).to_have_count(0)
-    await held.let_go()
+    await held.release()
     await expect(page.get_by_role("heading", name="Recommendation 120")).to_have_count(1)
     await expect(load).to_have_count(0)
 
 
-async def test_a_file_that_waits_for_a_decision_has_as_many_lines_in_the_transcript_as_in_the_dock(desk: Desk) -> None:
-    repository(desk.work)
+async def test_a_file_that_waits_for_a_decision_has_as_many_lines_in_the_transcript_as_in_the_request(
+    web: WebConsole,
+) -> None:
+    init_repository(web)
     content = "".join(f"line {number} of a file that is long enough to be cut on its way\n" for number in range(300))
-    write = Call("Write", {"file_path": str(desk.work / "long.txt"), "content": content})
-    word = desk.play("asks", Step(blocks=[write]))
-    session = await desk.launch(f"write {word}")
-    await desk.place.until_status(session, "waiting_input")
-    page = await desk.open(f"/session/{session}")
+    write = Call("Write", {"file_path": str(web.work / "long.txt"), "content": content})
+    word = web.play("asks", Step(blocks=[write]))
+    session = await web.launch(f"write {word}")
+    await web.server.until_status(session, "waiting_input")
+    page = await web.open(f"/session/{session}")
     await expect(line(page, "Write long.txt").first).to_contain_text("+300")

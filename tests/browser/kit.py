@@ -1,27 +1,25 @@
-"""A person's desk: a whole console on a real port with a scripted model, and real browsers signed in to it."""
+"""A whole console on a real port with a scripted model, and real browsers signed in to it."""
 
 import asyncio
 import json
-import os
 import re
 import socket
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
 from msgspec.structs import replace
-from playwright.async_api import Browser, BrowserContext, Page
+from playwright.async_api import Browser, BrowserContext, Page, Route
 
 from bobstay.server.auth.principal import SCOPES, Scope
-from tests.browser.watch import Watch
+from tests.browser.page_monitor import PageMonitor
 from tests.deadline import DEADLINE
 from tests.modelserver.server import ModelServer
 from tests.server.api.running_console import RunningConsole
 
 ROOT = Path(__file__).parents[2]
-SHOTS = Path(os.environ.get("BOBSTAY_SHOTS") or ROOT / "tests/browser/shots")
 AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
-PATIENCE = DEADLINE * 1000
-"""Milliseconds after which a browser's wait gives up."""
+TIMEOUT_MS = DEADLINE * 1000
+"""After which a wait in the browser gives up."""
 WIDE = (1440, 900)
 PHONE = (390, 844)
 Theme: TypeAlias = Literal["dark", "light"]
@@ -35,13 +33,13 @@ DRAWN = """async () => {
 }"""
 
 
-class Seat:
-    """One browser with cookies of its own, as one device of one person has it. Made by `Desk.seat`."""
+class Device:
+    """A browser with cookies of its own, as one device of one person has it. Made by `WebConsole.device`."""
 
-    def __init__(self, desk: "Desk", context: BrowserContext, scopes: tuple[Scope, ...], who: str) -> None:
-        self.desk = desk
+    def __init__(self, web: "WebConsole", context: BrowserContext, scopes: tuple[Scope, ...], who: str) -> None:
+        self.web = web
         self.context = context
-        self.watch = Watch(desk.url)
+        self.monitor = PageMonitor(web.url)
         self.pages: list[Page] = []
         """Its tabs, in the order they were opened."""
         self._scopes = scopes
@@ -55,7 +53,7 @@ class Seat:
 
     async def code(self) -> str:
         """A one-time code for this person."""
-        auth = self.desk.place.console.auth
+        auth = self.web.server.console.auth
         code, _ = await auth.codes.issue(
             self._who, self._scopes, label="browser", by="test", expires_in=600, lifetime=3600
         )
@@ -69,7 +67,7 @@ class Seat:
         if code is None:
             code = "" if self._signed_in else await self.code()
         page = await self.tab()
-        address = self.desk.url + path
+        address = self.web.url + path
         if code:  # whoever leaves before the answer has come is not in
             async with page.expect_response(re.compile(r"/auth/exchange$")):
                 await page.goto(f"{address}#code={code}")
@@ -83,25 +81,18 @@ class Seat:
         self.pages.append(await self.context.new_page())
         return self.page
 
-    async def shot(self, name: str, page: Page | None = None, *, full: bool = False) -> Path:
-        """A picture of a tab, for people to look at."""
-        SHOTS.mkdir(parents=True, exist_ok=True)
-        path = SHOTS / f"{name}.png"
-        await (page or self.page).screenshot(path=path, full_page=full, animations="disabled", caret="hide")
-        return path
-
     async def settled(self, page: Page | None = None) -> Page:
         """Wait until all that was asked for is there and drawn, and nothing more was asked for because of it."""
-        page, watch = page or self.page, self.watch
+        page, monitor = page or self.page, self.monitor
         async with asyncio.timeout(DEADLINE):
             while True:
-                asked = len(watch.requests)
+                asked = len(monitor.requests)
                 await page.evaluate(DRAWN)
-                if not watch.pending and len(watch.requests) == asked:
+                if not monitor.pending and len(monitor.requests) == asked:
                     return page
 
     async def axe(self, page: Page | None = None, within: str = "", *, colours: bool = False) -> list[str]:
-        """What axe-core finds fault with, one line each: the rule, its weight, where. Empty means nothing.
+        """Violations that axe-core finds, one line each: the rule, its impact, where.
 
         With `colours` only what depends on the theme: for a page that was looked at whole in the other one.
         """
@@ -119,51 +110,51 @@ class Seat:
         ]
 
     def expect(self, pattern: str) -> None:
-        """Complaints of the browser in which this is found are as they should be."""
-        self.watch.expect(pattern)
+        """Errors in which this is found are expected."""
+        self.monitor.expect(pattern)
 
     async def offline(self, off: bool = True) -> None:
         """Take the network away from this browser, or give it back."""
         await self.context.set_offline(off)
 
-    def trouble(self) -> list[str]:
-        return self.watch.unexpected()
+    def errors(self) -> list[str]:
+        return self.monitor.unexpected()
 
 
-class Desk:
-    """`async with Desk(browser, model, folder) as desk`. What it can of `Seat` is done at its first seat."""
+class WebConsole:
+    """`async with WebConsole(browser, model, folder) as web`. What it can of `Device` is done on its first device."""
 
     def __init__(self, browser: Browser, model: ModelServer, folder: Path, **config: Any) -> None:
         self.browser = browser
         self.model = model
         self.folder = folder
-        self.seats: list[Seat] = []
-        self.place = RunningConsole(model, folder, **config)
+        self.devices: list[Device] = []
+        self.server = RunningConsole(model, folder, **config)
         self._config = config
 
     async def __aenter__(self) -> Self:
-        await self.place.__aenter__()
+        await self.server.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for seat in self.seats:
-            await seat.context.close()
-        await self.place.__aexit__()
+        for device in self.devices:
+            await device.context.close()
+        await self.server.__aexit__()
 
     @property
     def url(self) -> str:
-        return self.place.url
+        return self.server.url
 
     @property
     def work(self) -> Path:
         """The directory sessions work in unless told otherwise."""
-        return self.place.work
+        return self.server.work
 
     @property
     def page(self) -> Page:
-        return self.seats[0].page
+        return self.devices[0].page
 
-    async def seat(
+    async def device(
         self,
         *,
         theme: Theme = "dark",
@@ -172,8 +163,8 @@ class Desk:
         scopes: tuple[Scope, ...] = SCOPES,
         who: str = "owner",
         **more: Any,
-    ) -> Seat:
-        """Another browser, with nothing in it yet. `more` goes to Playwright's `new_context`."""
+    ) -> Device:
+        """Another device, on which nothing is open yet. `more` goes to Playwright's `new_context`."""
         context = await self.browser.new_context(
             viewport={"width": size[0], "height": size[1]},
             color_scheme=theme,
@@ -183,41 +174,38 @@ class Desk:
             timezone_id="UTC",
             **more,
         )
-        context.set_default_timeout(PATIENCE)
-        made = Seat(self, context, scopes, who)
-        await made.watch.begin(context)
-        self.seats.append(made)
+        context.set_default_timeout(TIMEOUT_MS)
+        made = Device(self, context, scopes, who)
+        await made.monitor.attach(context)
+        self.devices.append(made)
         return made
 
-    async def phone(self, *, theme: Theme = "dark", **more: Any) -> Seat:
-        """Another browser as small as a phone's, touched and not clicked."""
-        return await self.seat(theme=theme, size=PHONE, touch=True, **more)
+    async def phone(self, *, theme: Theme = "dark", **more: Any) -> Device:
+        """Another device, as small as a phone, touched and not clicked."""
+        return await self.device(theme=theme, size=PHONE, touch=True, **more)
 
     async def open(self, path: str = "/", **more: Any) -> Page:
-        if not self.seats:
-            await self.seat()
-        return await self.seats[0].open(path, **more)
+        if not self.devices:
+            await self.device()
+        return await self.devices[0].open(path, **more)
 
     async def tab(self) -> Page:
-        """Another tab of the same browser, on the page."""
+        """Another tab of the first device, on the page."""
         return await self.open("/")
 
-    async def shot(self, name: str, **more: Any) -> Path:
-        return await self.seats[0].shot(name, **more)
-
     async def axe(self, **more: Any) -> list[str]:
-        return await self.seats[0].axe(**more)
+        return await self.devices[0].axe(**more)
 
     def expect(self, pattern: str) -> None:
-        self.seats[0].expect(pattern)
+        self.devices[0].expect(pattern)
 
     def play(self, name: str, *steps: Any) -> str:
-        """Teach the model a scenario; the word that calls for it in a prompt is returned."""
+        """Script the model's answer; returns the word that selects it in a prompt."""
         return self.model.play(name, *steps)
 
     async def launch(self, prompt: str = "", **config: Any) -> str:
         """Start a session by the API, for tests of what comes after; its id."""
-        return await self.place.launch(prompt, **config)
+        return await self.server.launch(prompt, **config)
 
     async def restart(self) -> None:
         """Stop the server and start another on the same port and state; browsers stay as they are."""
@@ -225,27 +213,43 @@ class Desk:
         await self.start()
 
     async def stop(self) -> None:
-        await self.place.__aexit__()
+        await self.server.__aexit__()
 
     async def start(self) -> None:
         """Start a server again after `stop`."""
         again = RunningConsole(self.model, self.folder, **self._config)
         again.socket.close()
-        port = self.place.port
+        port = self.server.port
         again.socket = socket.create_server(("127.0.0.1", port))
-        again.port, again.host, again.url = port, self.place.host, self.place.url
+        again.port, again.host, again.url = port, self.server.host, self.server.url
         again.config = replace(again.config, port=port)
-        self.place = await again.__aenter__()
+        self.server = await again.__aenter__()
 
-    def trouble(self) -> list[str]:
-        """What browsers complained about and no test expected."""
-        return [each for seat in self.seats for each in seat.trouble()]
+    def errors(self) -> list[str]:
+        """Errors of the browsers that no test expected."""
+        return [each for device in self.devices for each in device.errors()]
 
-    def story(self) -> str:
-        """What the browsers said and asked for, for whoever looks why a test failed."""
-        lines = [
-            line
-            for seat in self.seats
-            for line in (*seat.watch.complaints[-50:], *seat.watch.said[-50:], *seat.watch.requests[-30:])
-        ]
+    def report(self) -> str:
+        """What the browsers reported and requested, for whoever looks why a test failed."""
+        monitors = [device.monitor for device in self.devices]
+        lines = [[*each.errors[-50:], *each.console_lines[-50:], *each.requests[-30:]] for each in monitors]
         return json.dumps(lines, indent=1)
+
+
+class HeldRequests:
+    """`held = await HeldRequests().at(page, pattern)`; each `await held.release()` lets one request continue."""
+
+    def __init__(self) -> None:
+        self._routes: asyncio.Queue[Route] = asyncio.Queue()
+
+    async def at(self, where: Page | BrowserContext, address: re.Pattern[str]) -> Self:
+        await where.route(address, self._routes.put)
+        return self
+
+    async def next_request(self) -> Route:
+        """The request that has waited longest; waits for one where there is none."""
+        async with asyncio.timeout(DEADLINE):
+            return await self._routes.get()
+
+    async def release(self) -> None:
+        await (await self.next_request()).continue_()

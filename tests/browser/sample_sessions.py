@@ -1,4 +1,4 @@
-"""A busy hour: several sessions in every state, with data as messy as real work. For pictures, and for axe."""
+"""Sessions in every state, with data as messy as real work: for screenshots, and for axe."""
 
 import asyncio
 import subprocess
@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from tests.browser.desk import Desk
+from tests.browser.kit import WebConsole
 from tests.modelserver.script import PHRASE, Call, Counts, Gate, Say, Step, Think
 
 CART = '''"""The shopping cart."""
@@ -62,7 +62,7 @@ QUESTION = {
 }
 
 
-class Scene(Struct):
+class SampleSessions(Struct):
     """The ids of the sessions."""
 
     asking: str
@@ -74,27 +74,26 @@ class Scene(Struct):
     gate: Gate
 
 
-async def busy(desk: Desk) -> Scene:
-    """Bring everything about and wait until it stands."""
-    shop = project(desk.folder / "shop")
+async def start_sample_sessions(web: WebConsole) -> SampleSessions:
+    """Start them all and wait until each is in its state."""
+    shop = project(web.folder / "shop")
     gate = Gate()
-    scene = Scene(
-        asking=await begin(desk, shop, "The cart test fails one time in ten. Find out why and fix it.", fix()),
-        running=await begin(desk, shop, "Page through the orders API by cursor", stream(gate)),
-        question=await begin(desk, shop, "Set up the integration tests", [ask(QUESTION)]),
-        plan=await begin(desk, shop, "Plan the lock-free cart", [plan()], workflow="plan"),
-        done=await begin(desk, shop, "Übersetze die Anleitung: на русский, και στα ελληνικά", translate()),
-        failed=await begin(desk, shop, "Rotate the certificates of the staging cluster", fail()),
+    samples = SampleSessions(
+        asking=await begin(web, shop, "The cart test fails one time in ten. Find out why and fix it.", fix()),
+        running=await begin(web, shop, "Page through the orders API by cursor", stream(gate)),
+        question=await begin(web, shop, "Set up the integration tests", [ask(QUESTION)]),
+        plan=await begin(web, shop, "Plan the lock-free cart", [plan()], workflow="plan"),
+        done=await begin(web, shop, "Übersetze die Anleitung: на русский, και στα ελληνικά", translate()),
+        failed=await begin(web, shop, "Rotate the certificates of the staging cluster", fail()),
         gate=gate,
     )
-    place = desk.place
-    await allow(desk, scene.asking, "toolu_check")
-    waiting = (scene.asking, scene.question, scene.plan)
-    await asyncio.gather(*(place.until_status(id, "waiting_input") for id in waiting))
-    await place.until_status(scene.done, "completed")
-    await place.until_status(scene.failed, "failed")
+    await allow(web, samples.asking, "toolu_check")
+    waiting = (samples.asking, samples.question, samples.plan)
+    await asyncio.gather(*(web.server.until_status(id, "waiting_input") for id in waiting))
+    await web.server.until_status(samples.done, "completed")
+    await web.server.until_status(samples.failed, "failed")
     await gate.reached()
-    return scene
+    return samples
 
 
 def project(folder: Path) -> Path:
@@ -110,20 +109,19 @@ def project(folder: Path) -> Path:
     return folder
 
 
-async def begin(desk: Desk, cwd: Path, prompt: str, steps: list[Step], **config: Any) -> str:
+async def begin(web: WebConsole, cwd: Path, prompt: str, steps: list[Step], **config: Any) -> str:
     """A session whose prompt is just what a person would write."""
-    desk.play(PHRASE + prompt, *steps)
+    web.play(PHRASE + prompt, *steps)
     settings = {"permission_mode": "plan" if config.get("workflow") == "plan" else "acceptEdits", **config}
-    return await desk.launch(prompt, cwd=str(cwd), title=prompt[:60], **settings)
+    return await web.launch(prompt, cwd=str(cwd), title=prompt[:60], **settings)
 
 
-async def allow(desk: Desk, session_id: str, call_id: str) -> None:
+async def allow(web: WebConsole, session_id: str, call_id: str) -> None:
     """As somebody who approves by a script."""
-    place = desk.place
-    view = await place.until(session_id, lambda view: any(each.call_id == call_id for each in view.interactions))
+    view = await web.server.until(session_id, lambda view: any(each.call_id == call_id for each in view.interactions))
     item = next(each for each in view.interactions if each.call_id == call_id)
     body = {"decision": "allow", "input_sha256": item.input_sha256}
-    reply = await place.post(f"/api/v1/interactions/{item.id}/decision", body)
+    reply = await web.server.post(f"/api/v1/interactions/{item.id}/decision", body)
     assert reply.status == 200, reply.body
 
 

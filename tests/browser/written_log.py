@@ -9,7 +9,7 @@ from typing import Any, Self
 BEGAN = 1_767_323_045.0
 
 
-class Written:
+class WrittenLog:
     """A session's log. Each method adds what an engine would have stored; `save` puts it where the server looks."""
 
     def __init__(self, cwd: Path | str, title: str = "") -> None:
