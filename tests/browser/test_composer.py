@@ -215,6 +215,7 @@ async def test_pictures_are_pasted_looked_at_removed_and_sent(web: WebConsole) -
     await expect(attached).to_have_count(0)
     await message(page).focus()
     await page.evaluate(PASTE_PICTURE)
+    await expect(attached).to_have_count(1)
     await message(page).fill("what is this?")
     await message(page).press("Enter")
     await web.server.until_status(session, "completed")
@@ -285,10 +286,13 @@ async def test_a_stop_that_takes_long_may_be_forced_after_a_question(web: WebCon
     web.server.console.config.engines["fake"] = (sys.executable, "-S", str(FAKE_ENGINE))
     assert (await web.server.post("/api/v1/trust", {"cwd": str(web.work)})).status == 200
     session = await web.launch("unresponsive", engine="fake")
-    page = await web.open(f"/session/{session}")
+    device = await web.device()
+    await device.context.clock.install()
+    page = await device.open(f"/session/{session}")
     await expect(page.get_by_text("never")).to_be_visible()
     await page.keyboard.press("Control+.")
     await expect(status(page)).to_have_text("Stopping...")
+    await page.clock.fast_forward(5000)  # the server itself forces it after a while
     await page.get_by_role("button", name="Force stop").click()
     dialog = page.get_by_role("alertdialog", name="Force stop the agent?")
     await expect(dialog).to_contain_text("all files are kept")
@@ -356,13 +360,11 @@ async def test_a_bypass_asks_first_shows_its_end_and_is_over_in_time(web: WebCon
     await out.click()
     await expect(frame).to_have_count(0)
     assert web.server.view(session).permission_mode == "default"
-    short = await web.launch(
-        f"hi {web.play('short', Step(blocks=[Say('Hi.')]))}",
-        permission_mode="bypassPermissions",
-        bypass_minutes=0.07,
-    )
-    await page.goto(f"{web.url}/session/{short}")
+    bypass = {"permission_mode": "bypassPermissions", "bypass_minutes": 5}
+    other = await web.launch(f"hi {web.play('other', Step(blocks=[Say('Hi.')]))}", **bypass)
+    await page.goto(f"{web.url}/session/{other}")
     await expect(frame).to_be_visible()
+    await web.server.ask("PATCH", f"/api/v1/sessions/{other}", {**bypass, "bypass_minutes": 0.01})
     await expect(frame).to_have_count(0)
     await expect(page.get_by_role("button", name="Permission: Ask")).to_be_visible()
 

@@ -1,5 +1,6 @@
 """When the connection goes and comes back, nothing is lost, doubled or cleared; and who looks elsewhere is told."""
 
+import asyncio
 import json
 import re
 from typing import Any
@@ -20,11 +21,19 @@ from tests.browser.steps import (
     session_list,
     waiting_session,
 )
+from tests.deadline import DEADLINE
 from tests.modelserver.script import Say, Step
 from tests.server.api.push_service import Browser as Subscriber
 from tests.server.api.push_service import PushService
 
 GONE = "ERR_CONNECTION_REFUSED|ERR_INTERNET_DISCONNECTED|ERR_FAILED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|1012"
+SHOWN = """async () => {
+    for (let tries = 0; tries < 50; tries += 1) {
+        const found = await registration.getNotifications();
+        if (found.length > 0) return found.map((each) => [each.title, each.body, each.tag]);
+        await new Promise((go) => setTimeout(go, 10));
+    }
+    return [] }"""
 NOTIFIED = """
     window.told = [];
     window.Notification = class { constructor(title, given) { this.title = title; told.push([title, given.body, this]) }
@@ -200,7 +209,9 @@ async def test_who_looks_elsewhere_is_told_by_the_desktop_once(web: WebConsole) 
     page = await device.open("/")
     await is_live(page)
     await session_list(page).get_by_role("button", name="Notifications on this device").click()
-    await page.get_by_role("switch", name="When this tab is in the background").click()
+    in_background = page.get_by_role("switch", name="When this tab is in the background")
+    await in_background.click()
+    await expect(in_background).to_be_checked()
     await page.keyboard.press("Escape")
     await page.evaluate("() => unseen(true)")
     session = await waiting_session(web, "fix the cart")
@@ -311,32 +322,23 @@ async def delivered(page: Page, device: Device, message: dict[str, Any], *, want
     One that is `wanted` is sent again until it is shown.
     """
     session = await device.context.new_cdp_session(page)
-    found: list[str] = []
+    found: asyncio.Queue[str] = asyncio.Queue()
 
     def on_registration(event: dict[str, Any]) -> None:
-        found.extend(each["registrationId"] for each in event["registrations"])
+        for each in event["registrations"]:
+            found.put_nowait(each["registrationId"])
 
     session.on("ServiceWorker.workerRegistrationUpdated", on_registration)
     await session.send("ServiceWorker.enable")
     worker = device.context.service_workers[0]
     await worker.evaluate("async () => { for (const each of await registration.getNotifications()) each.close() }")
-    shown: list[list[str]] = []
-    # A tab that was just closed counts as looked at for a moment longer: then nothing is shown, and rightly so.
-    for _ in range(20 if wanted else 1):
-        await session.send(
-            "ServiceWorker.deliverPushMessage",
-            {"origin": device.web.url, "registrationId": found[0], "data": json.dumps(message)},
-        )
-        shown = await worker.evaluate(
-            """async () => {
-                for (let tries = 0; tries < 50; tries += 1) {
-                    const found = await registration.getNotifications();
-                    if (found.length > 0) return found.map((each) => [each.title, each.body, each.tag]);
-                    await new Promise((go) => setTimeout(go, 10));
-                }
-                return [] }"""
-        )
-        if shown:
-            break
-    await session.detach()
-    return shown
+    shown: list[list[str]]
+    push = {"origin": device.web.url, "registrationId": await found.get(), "data": json.dumps(message)}
+    async with asyncio.timeout(DEADLINE):
+        while True:
+            await session.send("ServiceWorker.deliverPushMessage", push)
+            shown = await worker.evaluate(SHOWN)
+            # A tab that was just closed counts as looked at for a moment longer: then nothing is shown, and rightly so.
+            if shown or not wanted:
+                await session.detach()
+                return shown

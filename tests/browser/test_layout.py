@@ -1,5 +1,6 @@
 """Around the sessions: the list, the palette, keys, home and inbox, how the page tells that somebody is needed."""
 
+import asyncio
 import re
 
 from playwright.async_api import Locator, Page, expect
@@ -17,11 +18,12 @@ from tests.browser.steps import (
     waiting_session,
 )
 from tests.browser.written_log import WrittenLog
+from tests.deadline import DEADLINE
 
 HOSTILE = "<img src=x onerror=alert(1)> \u202egnp.exe"
 
 
-async def order(page: Page) -> list[str]:
+async def rows(page: Page) -> list[str]:
     """What the list shows from top to bottom: headings and titles."""
     found: list[str] = (
         await session_list(page)
@@ -32,6 +34,17 @@ async def order(page: Page) -> list[str]:
         )
     )
     return found
+
+
+async def shows(page: Page, *wanted: str) -> None:
+    """Wait until the list shows these rows."""
+    found: list[str] = []
+    try:
+        async with asyncio.timeout(DEADLINE):
+            while (found := await rows(page)) != list(wanted):
+                await page.evaluate("() => new Promise(requestAnimationFrame)")
+    except TimeoutError:
+        raise AssertionError(f"the list shows {found}") from None
 
 
 async def width(part: Locator) -> float:
@@ -47,14 +60,8 @@ async def test_the_list_has_who_needs_somebody_first_and_names_do_no_harm(web: W
     await waiting_session(web, "fix the cart")
     page = await open_page(web)
     await expect(session_link(page, "fix the cart")).to_be_visible()
-    assert await order(page) == [
-        "Needs you1",
-        "fix the cart",
-        "Running1",
-        "builds the image",
-        "Done1",
-        "<img src=x onerror=alert(1)> gnp.exe",
-    ]
+    hostile = "<img src=x onerror=alert(1)> gnp.exe"
+    await shows(page, "Needs you1", "fix the cart", "Running1", "builds the image", "Done1", hostile)
     await session_link(page, "builds the image").click()
     await expect(session_link(page, "builds the image")).to_have_attribute("aria-current", "page")
     await expect(page).to_have_title("(1) builds the image · bobstay")
@@ -91,7 +98,7 @@ async def test_keys_walk_the_list_open_choose_several_and_put_away_with_undo(web
         await completed_session(web, title)
     page = await open_page(web)
     await expect(session_link(page, "apple")).to_be_visible()
-    titles = (await order(page))[1:]
+    titles = (await rows(page))[1:]
     await page.keyboard.press("j")
     await page.keyboard.press("j")
     await page.keyboard.press("Enter")
@@ -104,15 +111,15 @@ async def test_keys_walk_the_list_open_choose_several_and_put_away_with_undo(web
     await page.keyboard.press("Shift+K")
     await page.keyboard.press("e")
     await expect(session_link(page, titles[0])).to_have_count(0)
-    assert len(await order(page)) == 3
+    await shows(page, "Done2", *titles[2:])
     await page.get_by_role("button", name="Undo").click()
     await expect(session_link(page, titles[0])).to_be_visible()
-    assert (await order(page))[1:] == titles
+    await shows(page, "Done4", *titles)
     # A letter typed into nowhere puts nothing away.
     await page.keyboard.press("Escape")
     await page.get_by_role("region", name="Transcript").click(position={"x": 5, "y": 5})
     await page.keyboard.press("e")
-    assert (await order(page))[1:] == titles
+    await shows(page, "Done4", *titles)
     # Letters are letters where somebody types.
     await page.get_by_role("searchbox", name="Filter sessions").fill("")
     await page.keyboard.type("jeck")
@@ -133,7 +140,7 @@ async def test_filter_grouping_and_archive(web: WebConsole) -> None:
     await box.press("Escape")
     await expect(session_link(page, "work on docs")).to_be_visible()
     await page.get_by_role("button", name="Group by project").click()
-    assert await order(page) == ["docs1", "work on docs", "shop1", "work on shop"]
+    await shows(page, "docs1", "work on docs", "shop1", "work on shop")
     await page.get_by_role("button", name="Show archived").click()
     await expect(session_link(page, "old work")).to_be_visible()
     await page.reload()
@@ -149,7 +156,7 @@ async def test_a_thousand_sessions_are_a_list_like_any_other(web: WebConsole) ->
         written = WrittenLog(web.work, "needle" if number == 0 else f"session {number}").prompt("hello").say("Hello.")
         if number == 0:
             # Older than all others, so that it is not among those the page is told of at first.
-            written.lines = [session_link.replace('"at": 1767', '"at": 1757') for session_link in written.lines]
+            written.lines = [line.replace('"at": 1767', '"at": 1757') for line in written.lines]
         written.save(web.folder / "bobstay")
     await web.restart()
     page = await open_page(web)

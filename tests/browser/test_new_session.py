@@ -36,6 +36,11 @@ def directory(page: Page) -> Locator:
     return page.get_by_role("combobox", name="Directory")
 
 
+async def choose_directory(page: Page, path: Path | str) -> None:
+    await expect(directory(page)).not_to_have_value("")  # the default has come, and does not come between
+    await directory(page).fill(str(path))
+
+
 def prompt(page: Page) -> Locator:
     return page.get_by_role("textbox", name="Prompt")
 
@@ -67,7 +72,7 @@ async def test_what_is_filled_in_is_what_is_started_and_the_new_session_is_selec
     else:
         await page.keyboard.press("c")
     await expect(page).to_have_url(f"{web.url}/new")
-    await directory(page).fill(str(web.work))
+    await choose_directory(page, web.work)
     await prompt(page).fill(f"greet me {word}")
     await choose(page, "Workflow", "Research")
     await expect(page.get_by_text("Nothing is changed and nothing is judged")).to_be_visible()
@@ -101,7 +106,7 @@ async def test_what_is_filled_in_is_what_is_started_and_the_new_session_is_selec
 async def test_a_hundred_turns_unless_told_otherwise_and_one_session_for_one_press(web: WebConsole) -> None:
     """S000-62; FM-7."""
     page = await open_page(web, "/new")
-    await directory(page).fill(str(web.work))
+    await choose_directory(page, web.work)
     await page.get_by_role("combobox", name="Model").fill("demo")
     await prompt(page).fill("hello")
     await page.keyboard.press("Control+Enter")
@@ -134,7 +139,7 @@ async def test_directories_are_proposed_recent_ones_first(web: WebConsole) -> No
 
 async def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_lost(web: WebConsole) -> None:
     page = await open_page(web, "/new")
-    await directory(page).fill("")
+    await choose_directory(page, "")
     await start(page).click()
     await expect(directory(page)).to_have_accessible_description("Choose a directory.")
     await expect(prompt(page)).to_have_accessible_description("Enter a task.")
@@ -190,8 +195,7 @@ async def test_a_work_tree_of_its_own(web: WebConsole) -> None:
 
 async def test_a_draft_with_its_choices_survives_a_reload(web: WebConsole) -> None:
     page = await open_page(web, "/new")
-    await expect(directory(page)).not_to_have_value("")  # the default has come, and does not come between
-    await directory(page).fill(str(web.work))
+    await choose_directory(page, web.work)
     long = "a long thought " * 2000
     await prompt(page).fill(long)
     await choose(page, "Workflow", "Implement")
@@ -214,8 +218,6 @@ async def test_commands_the_engine_would_know_are_proposed(web: WebConsole) -> N
     )
     page = await device.open(f"/new?cwd={web.work}")
     await is_live(page)
-    async with page.expect_response("**/surroundings?**"):
-        await directory(page).fill(str(web.work))
     await prompt(page).click()
     await page.keyboard.type("/rev")
     proposals = page.get_by_role("listbox", name="Commands").get_by_role("option")

@@ -135,6 +135,7 @@ async def test_a_hunk_is_accepted_and_another_taken_back(web: WebConsole) -> Non
     await expect(panel(page).get_by_text("line seven")).to_have_count(0)
 
     await page.get_by_role("button", name="Reject", exact=True).click()
+    await expect(page.get_by_text("Reverted 1 change in src/cart.py")).to_be_visible()
     await expect(panel(page).get_by_text("line thirty")).to_have_count(0)
     assert (web.work / "src/cart.py").read_text() == CART.replace("line 7\n", "line seven\n")
     await panel(page).get_by_role("button", name="Show", exact=True).click()

@@ -26,6 +26,7 @@ SPOT = """() => {
   };
 }"""
 PLACE = '(id) => document.querySelector(`[data-line="${id}"]`)?.getBoundingClientRect().top ?? null'
+CLIPBOARD = "() => navigator.clipboard.readText()"
 IS_IN_VIEW = """(words) => [...document.querySelectorAll("[data-line] p")].some((each) => {
   const { top, bottom } = each.getBoundingClientRect();
   return each.textContent === words && bottom > 0 && top < window.innerHeight;
@@ -248,6 +249,7 @@ async def test_what_is_opened_stays_under_the_pointer(web: WebConsole) -> None:
     other_id = other.save(web.folder / "bobstay")
     written = long_story(web.work, 30)
     page = await shown(web, written)
+    await web.devices[0].settled()
     button = page.get_by_role("button", name="$ echo 29")
     before = (await box(button))["y"]
     await button.click()
@@ -311,7 +313,8 @@ async def test_keys_go_from_row_to_row_open_fold_inspect_and_copy(web: WebConsol
     await expect(current).to_contain_text("Begin")
     await page.keyboard.press("ArrowDown")
     await current.get_by_role("button", name="Copy text").click()
-    assert await page.evaluate("() => navigator.clipboard.readText()") == "Some **words**."
+    await expect(page.get_by_text("Copied", exact=True)).to_be_visible()
+    assert await page.evaluate(CLIPBOARD) == "Some **words**."
     await page.keyboard.press("ArrowDown")
     await expect(current).to_contain_text("make colours")
     await page.keyboard.press("l")
@@ -323,11 +326,13 @@ async def test_keys_go_from_row_to_row_open_fold_inspect_and_copy(web: WebConsol
     await dialog.get_by_role("tab", name="Output").click()
     await expect(dialog.get_by_text("end of it")).to_be_visible()
     await dialog.get_by_role("button", name="Copy output").click()
-    copied = await page.evaluate("() => navigator.clipboard.readText()")
+    await expect(page.get_by_text("Output copied")).to_be_visible()
+    copied = await page.evaluate(CLIPBOARD)
     assert copied.startswith("red\nxxx")
     assert copied.count("x") == 40_000
     await dialog.get_by_role("button", name="Copy link").click()
-    assert "?call=toolu_" in await page.evaluate("() => navigator.clipboard.readText()")
+    await expect(page.get_by_text("Link copied")).to_be_visible()
+    assert "?call=toolu_" in await page.evaluate(CLIPBOARD)
     assert await web.axe(within="[role=dialog]") == []
     await page.keyboard.press("Escape")
     await page.keyboard.press("u")
@@ -398,12 +403,13 @@ async def test_what_models_write_is_shown_and_never_done(web: WebConsole) -> Non
     written.add({"type": "noted", "text": evil, "level": "error"})
     written.end("failed", evil)
     page = await shown(web, written)
+    await expect(page.get_by_text("not loaded, opens evil.example").first).to_be_visible()
+    await web.devices[0].settled()
     hrefs = await page.get_by_role("feed").locator("a").evaluate_all("(all) => all.map((each) => each.href)")
     assert set(hrefs) == {"https://good.example/", "https://auto.example/", "https://evil.example/pixel.png"}
     assert await page.get_by_role("feed").locator("img, script, iframe").count() == 0
     rels = await page.get_by_role("feed").locator("a").evaluate_all("(all) => all.map((each) => each.rel)")
     assert set(rels) == {"noreferrer noopener"}
-    await expect(page.get_by_text("not loaded, opens evil.example").first).to_be_visible()
 
 
 async def test_a_session_is_forked_at_a_message(web: WebConsole) -> None:
