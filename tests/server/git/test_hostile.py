@@ -9,6 +9,7 @@ import pytest
 from bobstay.server.errors import ApiError
 from bobstay.server.files.repository_lookup import check_branch, open_repo
 from bobstay.server.worktrees import Worktrees
+from tests.deadline import DEADLINE
 from tests.server.files.files_host import PATH, FilesHost, git, repository
 
 SETTINGS = {
@@ -188,7 +189,7 @@ async def test_pipes_in_the_place_of_git_files_do_not_hang_the_server(host: File
     exclude.parent.mkdir(exist_ok=True)
     os.mkfifo(exclude)
     session = host.session()
-    reply = await asyncio.wait_for(host.get(f"/sessions/{session.id}/diff"), 15)
+    reply = await asyncio.wait_for(host.get(f"/sessions/{session.id}/diff"), DEADLINE)
 
     assert reply.status == 200
     assert "readme" not in [file["path"] for file in reply.json["files"]]

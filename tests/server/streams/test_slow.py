@@ -246,7 +246,8 @@ async def test_the_end_of_the_server_is_told_and_nobody_holds_it_up(testbed: Str
             await until(lambda: len(testbed.hub.clients()) == 2)
             await pour(testbed, session, 2)
         reading = asyncio.create_task(_closed(watcher.connection.recv))
-        await asyncio.wait_for(testbed.stop(), 5)
+        testbed.server.config.timeout_graceful_shutdown = None  # who held it up would hold it up for ever
+        await asyncio.wait_for(testbed.stop(), DEADLINE)
         closed = await reading
         assert closed.rcvd is not None
         assert (closed.rcvd.code, closed.rcvd.reason) == (4012, "shutdown")

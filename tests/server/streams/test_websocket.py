@@ -1,6 +1,5 @@
 """The WebSocket of a tab: its greetings, its frames, and what it makes of bad ones."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -160,7 +159,7 @@ async def test_watching_needs_the_scope_to_read(testbed: StreamTestbed) -> None:
     assert refused.value.response.status_code == 403
 
 
-async def test_a_revoked_client_is_closed_within_a_second(testbed: StreamTestbed) -> None:
+async def test_a_revoked_client_is_closed_at_once(testbed: StreamTestbed) -> None:
     """FM-46: code 4001 `revoked`; others stay."""
     testbed.authorizer.principal = Principal("ada", frozenset({"read"}), "token-1")
     async with tab(testbed.url) as mine:
@@ -170,7 +169,7 @@ async def test_a_revoked_client_is_closed_within_a_second(testbed: StreamTestbed
             await yours.follow("app")
             assert testbed.hub.revoke("token-1") == 1
             with pytest.raises(ConnectionClosed) as closed:
-                await asyncio.wait_for(mine.wait("nothing"), 1)
+                await mine.wait("nothing")
             assert closed.value.rcvd is not None
             assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4001, "revoked")
             await yours.say("ping")

@@ -217,7 +217,7 @@ async def test_revoking_closes_the_terminal_at_once(tmp_path: Path) -> None:
             await seat.until_frame("hello")
             assert here.testbed.hub.revoke("token-7") == 1
             with pytest.raises(ConnectionClosed) as closed:
-                await asyncio.wait_for(_until_closed(connection), 10.0)
+                await asyncio.wait_for(_until_closed(connection), DEADLINE)
 
         assert closed.value.rcvd is not None
         assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4001, "revoked")
