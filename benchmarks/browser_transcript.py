@@ -19,10 +19,10 @@ from msgspec import Struct
 from playwright.async_api import Browser, BrowserContext, CDPSession, Page, async_playwright
 
 from tests.browser.chromium import start
-from tests.browser.written_log import WrittenLog
+from tests.browser.written import Written
+from tests.kit.served_console import ServedConsole
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.served import Served
 
 FIRST_PAINT = """
 window.firstPaint = 0;
@@ -94,7 +94,7 @@ def notes(cwd: Path, events: int) -> WrittenLog:
 
 
 class Bench:
-    def __init__(self, served: Served, context: BrowserContext) -> None:
+    def __init__(self, served: ServedConsole, context: BrowserContext) -> None:
         self.served = served
         self.context = context
         self.url = f"http://127.0.0.1:{served.port}"
@@ -264,7 +264,7 @@ async def streaming(bench: Bench, sessions: dict[str, str], model: ModelServer) 
     bench.says("no task over 50 ms while a long fence is written (FM-22)", tasks.longest <= 50)
 
 
-async def visitor(browser: Browser | None, served: Served) -> BrowserContext:
+async def visitor(browser: Browser | None, served: ServedConsole) -> BrowserContext:
     """A browser that is signed in."""
     assert browser is not None
     context = await browser.new_context(viewport={"width": 1440, "height": 900})
@@ -274,7 +274,7 @@ async def visitor(browser: Browser | None, served: Served) -> BrowserContext:
     return context
 
 
-async def run(browser: Browser, served: Served, model: ModelServer, sessions: dict[str, str]) -> bool:
+async def run(browser: Browser, served: ServedConsole, model: ModelServer, sessions: dict[str, str]) -> bool:
     context = await visitor(browser, served)
     bench = Bench(served, context)
     page = await first_paint_and_heap(bench, sessions["empty"], sessions["long"])
@@ -296,8 +296,7 @@ async def main(events: int, outputs: int) -> bool:
     print(f"contention {contention():.1f}; what is judged is the time of the page's own thread, but for first paint")
     with tempfile.TemporaryDirectory(prefix="transcript") as name, ModelServer() as model:
         folder = Path(name)
-        variables = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "dummy", "BOBSTAY_MODEL": "sonnet"}
-        served = Served(folder, variables)
+        served = ServedConsole(folder, model=model)
         logs = {
             "empty": WrittenLog(served.work, "Empty"),
             "long": long_log(served.work, events, outputs, 1_000_000),

@@ -11,9 +11,9 @@ from playwright.async_api import Page, async_playwright
 
 from benchmarks.browser_transcript import contention
 from tests.browser.chromium import start
+from tests.kit.served_console import ServedConsole
 from tests.modelserver.script import Gate, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.served import Served
 
 LIMIT_MS = 300
 SHOWN = """
@@ -47,7 +47,7 @@ async def taken(page: Page, model: ModelServer, number: int) -> float:
     return float(await page.evaluate("(word) => window.shownAt[word]", word)) - begun
 
 
-async def measured(served: Served, model: ModelServer, rounds: int) -> list[float]:
+async def measured(served: ServedConsole, model: ModelServer, rounds: int) -> list[float]:
     async with async_playwright() as playwright:
         browser = await start(playwright)
         context = await browser.new_context(viewport={"width": 1440, "height": 900})
@@ -63,8 +63,7 @@ async def measured(served: Served, model: ModelServer, rounds: int) -> list[floa
 
 async def main(rounds: int) -> bool:
     with tempfile.TemporaryDirectory(prefix="token") as name, ModelServer() as model:
-        variables = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "dummy", "BOBSTAY_MODEL": "sonnet"}
-        served = Served(Path(name), variables).start()
+        served = ServedConsole(Path(name), model=model).start()
         try:
             times = await measured(served, model, rounds)
         finally:

@@ -13,7 +13,7 @@ from bobstay.permissions.sandbox.mount_plan import SandboxSpec
 from bobstay.tools.base import Context
 from bobstay.tools.builtin.bash import Bash, BashArgs
 from bobstay.tools.shell_session import ShellSession
-from tests.toolkit import make_context
+from tests.kit.tool_context import make_context
 
 ROUNDS = 31
 

@@ -12,10 +12,10 @@ from websockets.sync.client import ClientConnection, connect
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tests.kit.program import ORACLE  # noqa: E402
+from tests.kit.served_console import ServedConsole  # noqa: E402
 from tests.modelserver.script import Call, Counts, Say, Step, Think  # noqa: E402 - the tests are no package of ours
 from tests.modelserver.server import ModelServer  # noqa: E402
-from tests.server.served import Served  # noqa: E402
-from tests.wire.program import ORACLE  # noqa: E402
 
 OUT = ROOT / "web" / "src" / "state" / "recordings"
 LONG = "The cart keeps a list of items. " * 40
@@ -27,14 +27,7 @@ TODOS = [
 
 def main() -> None:
     with ModelServer() as model, tempfile.TemporaryDirectory() as folder:
-        variables = {
-            "ANTHROPIC_BASE_URL": model.url,
-            "ANTHROPIC_API_KEY": "sk-ant-dummy",
-            "BOBSTAY_MODEL": "sonnet",
-            "DISABLE_TELEMETRY": "1",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        }
-        served = Served(Path(folder), variables, "--engine", f"claude={ORACLE}").start()
+        served = ServedConsole(Path(folder), "--engine", f"claude={ORACLE}", model=model).start()
         try:
             subprocess.run(["git", "init", "-q", served.work], check=True)
             (served.work / "cart.py").write_text("def total(items):\n    return sum(items)\n")
@@ -72,7 +65,7 @@ def helped() -> list[Step]:
     return [Step(blocks=[Call("Agent", task, "toolu_a1")]), Step(blocks=[Say("The helper is done.")])]
 
 
-def record(served: Served, model: ModelServer, engine: str, steps: list[Step]) -> list[dict[str, Any]]:
+def record(served: ServedConsole, model: ModelServer, engine: str, steps: list[Step]) -> list[dict[str, Any]]:
     model.play("sub", Step(blocks=[Call("Read", {"file_path": "cart.py"}, "toolu_s1")]), Step(blocks=[Say("Seen.")]))
     first, rest = steps[:6], steps[6:]
     token = model.play(f"first-{engine}", *first)
@@ -91,7 +84,7 @@ def record(served: Served, model: ModelServer, engine: str, steps: list[Step]) -
     return frames
 
 
-def received_frames(served: Served, socket: ClientConnection) -> list[dict[str, Any]]:
+def received_frames(served: ServedConsole, socket: ClientConnection) -> list[dict[str, Any]]:
     """All frames to the end of the turn; the first request is allowed, others are denied with words."""
     frames: list[dict[str, Any]] = []
     while True:

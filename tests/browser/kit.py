@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from playwright.async_api import Browser, BrowserContext, Page, Route
 
 from bobstay.server.auth.principal import SCOPES, Scope
-from tests.browser.page_monitor import PageMonitor
-from tests.deadline import DEADLINE
+from tests.browser.watch import Watch
+from tests.kit.consoles import RunningConsole
+from tests.kit.waiting import DEADLINE
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "web/node_modules/axe-core/axe.min.js"

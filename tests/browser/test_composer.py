@@ -12,12 +12,11 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from bobstay.server.db.draft_table import draft_of
-from tests.browser.kit import WebConsole
-from tests.browser.steps import init_repository
-from tests.deadline import DEADLINE
+from tests.browser.desk import Desk
+from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Call, Counts, Gate, Say, Step
 
-FAKE_ENGINE = Path(__file__).parents[1] / "server/process/fake_engine.py"
+FAKE_ENGINE = Path(__file__).parents[1] / "kit/fake_engine.py"
 PASTE = """(text) => {
     const data = new DataTransfer();
     data.setData("text/plain", text);

@@ -4,8 +4,8 @@ import asyncio
 
 from playwright.async_api import Page, expect
 
-from tests.browser.kit import Device, WebConsole
-from tests.deadline import DEADLINE
+from tests.browser.desk import Desk, Seat
+from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Say, Step
 
 MISDEEDS = {

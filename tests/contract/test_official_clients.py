@@ -28,7 +28,7 @@ SCHEMA = {"type": "object", "properties": {"file_path": {"type": "string"}}}
 
 
 @pytest.fixture
-def server() -> Iterator[ModelServer]:
+def model() -> Iterator[ModelServer]:
     with ModelServer() as running:
         running.play("full", FULL)
         running.play("busy", Step(status=429, message="slow down", headers={"retry-after": "7"}))
@@ -41,8 +41,8 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def claude(server: ModelServer) -> Iterator[anthropic.Anthropic]:
-    with anthropic.Anthropic(base_url=server.url, api_key="dummy", max_retries=0) as client:
+def claude(model: ModelServer) -> Iterator[anthropic.Anthropic]:
+    with anthropic.Anthropic(base_url=model.url, api_key="dummy", max_retries=0) as client:
         yield client
 
 
@@ -83,8 +83,8 @@ def test_the_anthropic_client_knows_the_errors(claude: anthropic.Anthropic) -> N
 
 
 @pytest.fixture
-def gpt(server: ModelServer) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(base_url=f"{server.url}/v1", api_key="dummy", max_retries=0) as client:
+def gpt(model: ModelServer) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=f"{model.url}/v1", api_key="dummy", max_retries=0) as client:
         yield client
 
 
@@ -170,9 +170,9 @@ def _genai() -> Any:
 
 
 @pytest.fixture
-def google(server: ModelServer) -> Iterator[Any]:
+def google(model: ModelServer) -> Iterator[Any]:
     genai = _genai()
-    with genai.Client(api_key="dummy", http_options=genai.types.HttpOptions(base_url=server.url)) as client:
+    with genai.Client(api_key="dummy", http_options=genai.types.HttpOptions(base_url=model.url)) as client:
         yield client
 
 
@@ -227,13 +227,13 @@ ADAPTERS = ["anthropic", "openai", "openai-chat", "gemini"]
 
 
 @pytest.fixture
-async def providers(server: ModelServer) -> AsyncIterator[dict[str, Provider]]:
+async def providers(model: ModelServer) -> AsyncIterator[dict[str, Provider]]:
     http = HttpClient()
     yield {
-        "anthropic": Anthropic(http, base_url=server.url, api_key="dummy"),
-        "openai": Responses(http, base_url=f"{server.url}/v1", api_key="dummy"),
-        "openai-chat": Chat(http, base_url=f"{server.url}/v1", api_key="dummy"),
-        "gemini": Gemini(http, base_url=server.url, api_key="dummy"),
+        "anthropic": Anthropic(http, base_url=model.url, api_key="dummy"),
+        "openai": Responses(http, base_url=f"{model.url}/v1", api_key="dummy"),
+        "openai-chat": Chat(http, base_url=f"{model.url}/v1", api_key="dummy"),
+        "gemini": Gemini(http, base_url=model.url, api_key="dummy"),
     }
     await http.close()
 
@@ -288,9 +288,9 @@ async def test_every_adapter_hears_the_same_answer(providers: dict[str, Provider
 @pytest.mark.parametrize("stop", ["end_turn", "max_tokens", "refusal"])
 @pytest.mark.parametrize("adapter", ADAPTERS)
 async def test_every_adapter_hears_why_the_model_stopped(
-    server: ModelServer, providers: dict[str, Provider], adapter: str, stop: str
+    model: ModelServer, providers: dict[str, Provider], adapter: str, stop: str
 ) -> None:
-    server.play("stop", Step(blocks=[Say("Well.")], stop=stop))
+    model.play("stop", Step(blocks=[Say("Well.")], stop=stop))
     chunks = [chunk async for chunk in providers[adapter].stream(_request("SCN:stop"))]
     assert isinstance(chunks[-1], MessageDone)
     assert chunks[-1].stop == stop
@@ -316,9 +316,9 @@ async def test_every_adapter_maps_the_same_failures(providers: dict[str, Provide
 @pytest.mark.parametrize("adapter", ADAPTERS)
 @pytest.mark.parametrize("fault", [{"reset_after": 1}, {"end_after": 1}])
 async def test_every_adapter_reports_an_answer_cut_short(
-    server: ModelServer, providers: dict[str, Provider], adapter: str, fault: dict[str, int]
+    model: ModelServer, providers: dict[str, Provider], adapter: str, fault: dict[str, int]
 ) -> None:
-    server.play("cut", Step(blocks=[Say("one"), Say("two")], **fault))  # type: ignore[arg-type]  # keywords of a table
+    model.play("cut", Step(blocks=[Say("one"), Say("two")], **fault))  # type: ignore[arg-type]  # keywords of a table
     with pytest.raises(ProviderError) as failed:
         async for _ in providers[adapter].stream(_request("SCN:cut")):
             pass
@@ -328,10 +328,10 @@ async def test_every_adapter_reports_an_answer_cut_short(
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 async def test_every_adapter_uses_its_connection_again(
-    server: ModelServer, providers: dict[str, Provider], adapter: str
+    model: ModelServer, providers: dict[str, Provider], adapter: str
 ) -> None:
     for _ in range(5):
         async for _ in providers[adapter].stream(_request("SCN:full")):
             pass
     # The next request may overtake the last bytes of an answer; then there are two, which take turns.
-    assert server.connections <= 2
+    assert model.connections <= 2

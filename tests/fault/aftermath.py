@@ -15,10 +15,10 @@ from bobstay.model.message import Message, ToolCall, text_of
 from bobstay.sessions.log_store import LogStore
 from tests.fault import story
 from tests.fault.victim import Victim
+from tests.kit.program import Frame, initialize, prompt
 from tests.modelserver import ModelServer
 from tests.modelserver.dialect import ModelRequest
 from tests.unit.engine.test_repair import illegalities
-from tests.wire.program import Frame, initialize, prompt
 
 RESUME_PROMPT = "Please go on."
 Told = dict[str, Any]
@@ -74,10 +74,10 @@ def check_remains(remains: Remains, work: Path, frames: list[Frame], prompt_text
     assert {name for name in finished if not story.DEEDS[name].repeatable} <= set(seen)
 
 
-async def resume_run(server: ModelServer, folder: Path, session: str, token: str, *more: str) -> list[ModelRequest]:
+async def resume_run(model: ModelServer, folder: Path, session: str, token: str, *more: str) -> list[ModelRequest]:
     """Resume the session with the real program until it succeeds; return the requests to the model."""
-    before = len(server.requests)
-    victim = await Victim.begin(server, folder, "--resume", session, *more, *story.ARGUMENTS, answer=_person)
+    before = len(model.requests)
+    victim = await Victim.begin(model, folder, "--resume", session, *more, *story.ARGUMENTS, answer=_person)
     try:
         victim.send(initialize(), prompt(f"{token} {RESUME_PROMPT}"))
         result = await victim.until("result")
@@ -89,7 +89,7 @@ async def resume_run(server: ModelServer, folder: Path, session: str, token: str
         await victim.leaves_nobody()
     finally:
         await victim.kill()
-    return server.requests[before:]
+    return model.requests[before:]
 
 
 def check_requests(requests: list[ModelRequest], remains: Remains, prompt_text: str) -> None:
@@ -142,7 +142,7 @@ def check_end(folder: Path, session: str, remains: Remains, requests: list[Model
 
 
 async def check_all(
-    server: ModelServer, folder: Path, session: str, token: str, victim: Victim, prompt_text: str
+    model: ModelServer, folder: Path, session: str, token: str, victim: Victim, prompt_text: str
 ) -> Remains:
     """Everything above, in the order in which it can be seen."""
     await victim.leaves_nobody()
@@ -150,7 +150,7 @@ async def check_all(
     remains = read_remains(folder, session)
     check_remains(remains, work, victim.frames, prompt_text)
     before = {"effects": story.effects(work), "written": story.written(work)}
-    requests = await resume_run(server, folder, session, token)
+    requests = await resume_run(model, folder, session, token)
     check_requests(requests, remains, prompt_text)
     check_end(folder, session, remains, requests, before)
     return remains

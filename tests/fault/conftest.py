@@ -1,7 +1,6 @@
 """The scripted model, and a summary of where runs were killed."""
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,8 @@ from tests.modelserver import ModelServer
 
 
 @pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-def killing(server: ModelServer, tmp_path: Path) -> Killing:
-    return Killing(server, tmp_path)
+def killing(model: ModelServer, tmp_path: Path) -> Killing:
+    return Killing(model, tmp_path)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

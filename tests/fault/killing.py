@@ -7,18 +7,18 @@ from bobstay.model.ids import new_id
 from tests.fault import story
 from tests.fault.aftermath import Remains, check_all, name_of
 from tests.fault.victim import Victim
+from tests.kit.program import BOBSTAY, Frame, initialize, prompt
 from tests.modelserver import ModelServer
-from tests.wire.program import BOBSTAY, Frame, initialize, prompt
 
 PROMPT = "Do the twenty things."
 
 
 class Killing:
-    def __init__(self, server: ModelServer, folder: Path) -> None:
-        self.server, self.folder, self.session = server, folder, new_id()
+    def __init__(self, model: ModelServer, folder: Path) -> None:
+        self.server, self.folder, self.session = model, folder, new_id()
         story.lay_out(folder / "work")
         self.model = story.Model()
-        self.token = server.play("story", self.model)
+        self.token = model.play("story", self.model)
         self.silent_about = ""
         """The deed about which the person never answers."""
 

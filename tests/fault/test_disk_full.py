@@ -22,8 +22,8 @@ from tests.fault.aftermath import (
 )
 from tests.fault.killing import PROMPT, Killing
 from tests.fault.victim import FULL_IF, Pipe, Victim, interposed
+from tests.kit.program import BOBSTAY, environment, initialize, prompt, request
 from tests.modelserver import ModelServer
-from tests.wire.program import BOBSTAY, environment, initialize, prompt, request
 
 NO_ROOM = "no space to store the session in "
 PRINT = ("-p", "--allowedTools", "Bash", "Read", "Write", "Edit", "--")
@@ -144,13 +144,13 @@ async def test_a_waiting_message_survives_a_full_disk(killing: Killing) -> None:
     ids=["steer", "mode", "model"],
 )
 async def test_what_cannot_be_stored_is_refused_in_words(
-    killing: Killing, server: ModelServer, control_request: dict[str, object]
+    killing: Killing, model: ModelServer, control_request: dict[str, object]
 ) -> None:
     flag = killing.folder / "full"
     program = interposed(killing.folder / "bobstay", FULL_IF.format(flag=str(flag)))
     pipe = Pipe(killing.folder / "work" / "after-b1")
     options = ("--session-id", killing.session, *story.ARGUMENTS)
-    victim = await Victim.begin(server, killing.folder, *options, program=program, answer=story.allow)
+    victim = await Victim.begin(model, killing.folder, *options, program=program, answer=story.allow)
     try:
         victim.send(initialize(), prompt(f"{killing.token} {PROMPT}"))
         await pipe.reached(victim)
@@ -166,5 +166,5 @@ async def test_what_cannot_be_stored_is_refused_in_words(
         pipe.remove()
     assert read_remains(killing.folder, killing.session).warnings == []
     assert RESUME_PROMPT in str(
-        (await resume_run(server, killing.folder, killing.session, killing.token))[0].body["messages"]
+        (await resume_run(model, killing.folder, killing.session, killing.token))[0].body["messages"]
     )

@@ -12,7 +12,7 @@ import pytest
 from tests.fault.killing import Killing
 from tests.fault.points import SEED, chooser, points
 from tests.fault.victim import TORN_AT, Victim, interposed
-from tests.wire.program import Frame
+from tests.kit.program import Frame
 
 Record = Callable[[str, object], None]
 ENTRIES = 96

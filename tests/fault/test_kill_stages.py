@@ -15,8 +15,8 @@ from tests.fault.aftermath import name_of
 from tests.fault.killing import Killing
 from tests.fault.points import SEED, chooser, points
 from tests.fault.victim import Pipe, Victim
+from tests.kit.program import Frame, kind_of
 from tests.modelserver import Gate, Step
-from tests.wire.program import Frame, kind_of
 
 Record = Callable[[str, object], None]
 ASKING = [deed.name for deed in story.DEEDS.values() if deed.asks]

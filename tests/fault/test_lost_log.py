@@ -12,8 +12,8 @@ from tests.fault.aftermath import read_remains, resume_run, sessions
 from tests.fault.killing import PROMPT, Killing
 from tests.fault.test_disk_full import run_printing
 from tests.fault.victim import TORN_IF, Pipe, Victim, interposed
+from tests.kit.program import BOBSTAY, initialize, prompt
 from tests.modelserver import Gate, Step
-from tests.wire.program import BOBSTAY, initialize, prompt
 
 
 @pytest.mark.parametrize("way", ["a file stands in the way", "nobody may write there"])

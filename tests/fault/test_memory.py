@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from bobstay.model.ids import new_id
+from tests.kit.program import BOBSTAY, environment
 from tests.modelserver import Call, ModelServer, Say, Step
-from tests.wire.program import BOBSTAY, environment
 
 STEPS, OUTPUT = 300, 16_000
 BOUND = 64_000
@@ -14,7 +14,7 @@ BOUND = 64_000
 as messages, as the text of the request and in the socket's buffers, each a few MB."""
 
 
-def test_memory_grows_no_faster_than_the_talk(server: ModelServer, tmp_path: Path) -> None:
+def test_memory_grows_no_faster_than_the_talk(model: ModelServer, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     for number in range(STEPS):
@@ -22,7 +22,7 @@ def test_memory_grows_no_faster_than_the_talk(server: ModelServer, tmp_path: Pat
         (work / f"{number}.txt").write_text(lines)
     resident: list[int] = []
 
-    def model(body: dict[str, Any]) -> Step:
+    def answer(body: dict[str, Any]) -> Step:
         number = len(resident)
         resident.append(kilobytes(process.pid))
         if number == STEPS:
@@ -30,17 +30,17 @@ def test_memory_grows_no_faster_than_the_talk(server: ModelServer, tmp_path: Pat
         return Step(blocks=[Call("Read", {"file_path": f"{number}.txt"}, f"r{number}")])
 
     process = subprocess.Popen(
-        [BOBSTAY, "-p", "--session-id", new_id(), "--", server.play("long", model)],
+        [BOBSTAY, "-p", "--session-id", new_id(), "--", model.play("long", answer)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=work,
-        env=environment(server, tmp_path / "home"),
+        env=environment(model, tmp_path / "home"),
     )
     out, errors = process.communicate(timeout=200)
     assert (out, errors, process.returncode) == ("Done.\n", "", 0)
-    assert len(server.requests[-1].raw) > STEPS * OUTPUT
+    assert len(model.requests[-1].raw) > STEPS * OUTPUT
     print(f"kilobytes at the start, after 100 and after 300 steps: {resident[0]}, {resident[100]}, {resident[STEPS]}")
     assert resident[STEPS] - resident[100] < BOUND
 

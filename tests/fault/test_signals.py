@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from bobstay.model.event import RunDone
-from tests.deadline import DEADLINE
 from tests.fault import story
 from tests.fault.aftermath import check_end, check_remains, check_requests, read_remains, resume_run, sessions
 from tests.fault.killing import PROMPT, Killing
 from tests.fault.victim import Pipe, Victim
+from tests.kit.program import initialize, prompt
+from tests.kit.waiting import DEADLINE
 from tests.modelserver import Gate, Step
-from tests.wire.program import initialize, prompt
 
 CODES = {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGHUP: 129}
 Moment = Callable[[Victim], Awaitable[None]]

@@ -18,8 +18,8 @@ from tests.fault.aftermath import Remains, check_end, check_remains, check_reque
 from tests.fault.killing import PROMPT, Killing
 from tests.fault.points import SEED, chooser
 from tests.fault.victim import Victim
+from tests.kit.program import initialize, prompt
 from tests.unit.engine.test_repair import illegalities
-from tests.wire.program import initialize, prompt
 
 WAYS = ["at its end", "before an approval"]
 

@@ -5,12 +5,14 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Self
 
-from tests.deadline import DEADLINE
+from tests.kit.processes import living_processes, marked_processes, proc_file, status_fields
+from tests.kit.program import BOBSTAY, Frame, Program, environment
+from tests.kit.waiting import DEADLINE, until
 from tests.modelserver import ModelServer
-from tests.wire.program import BOBSTAY, Frame, Program, environment
 
 INTERPOSED = """#!{python}
 import errno, os, runpy, signal, sys
@@ -40,11 +42,11 @@ TORN_IF = "if {text!r} in data: die(fd, b'')"
 FULL_IF = "if os.path.exists({flag!r}): raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))"
 
 
-def interposed(place: Path, rule: str) -> str:
+def interposed(path: Path, rule: str) -> str:
     """A program to run in place of the installed one, whose writes to the log obey `rule`."""
-    place.write_text(INTERPOSED.format(python=sys.executable, folder="/sessions/", program=BOBSTAY, rule=rule))
-    place.chmod(0o755)
-    return str(place)
+    path.write_text(INTERPOSED.format(python=sys.executable, folder="/sessions/", program=BOBSTAY, rule=rule))
+    path.chmod(0o755)
+    return str(path)
 
 
 class Victim(Program):
@@ -56,14 +58,14 @@ class Victim(Program):
     @classmethod
     async def begin(
         cls,
-        server: ModelServer,
+        model: ModelServer,
         folder: Path,
         *arguments: str,
         program: str = BOBSTAY,
         answer: Callable[[Frame], Frame | None] = lambda _: None,
     ) -> Self:
         mark = f"fault-{os.urandom(8).hex()}"
-        env = {**environment(server, folder / "home"), "FAULT_MARK": mark}
+        env = {**environment(model, folder / "home"), "FAULT_MARK": mark}
         victim = await cls.start(program, *arguments, cwd=folder / "work", env=env, answer=answer)
         victim.mark, victim.descendants = mark, {}
         return victim
@@ -90,14 +92,8 @@ class Victim(Program):
 
     async def leaves_nobody(self) -> None:
         """Wait until every process it started has ended."""
-        left = list[str]()
-        async with asyncio.timeout(DEADLINE):
-            for _ in range(1000):
-                left = alive(self.mark, self.descendants)
-                if not left:
-                    return
-                await asyncio.sleep(0.02)
-        raise AssertionError(f"still alive: {left}")
+        left = partial(alive, self.mark, self.descendants)
+        await until(lambda: not left(), lambda: f"still alive: {left()}")
 
 
 class Pipe:
@@ -129,38 +125,19 @@ class Pipe:
 
 def below(pid: int) -> dict[int, str]:
     """All descendants of `pid`, with an identity that survives reuse of process ids."""
-    parents = {int(name): status for name in os.listdir("/proc") if name.isdigit() and (status := _status(int(name)))}
+    parents = {child: fields for child in living_processes() if (fields := status_fields(child))}
     found: dict[int, str] = {}
     todo = [pid]
     for parent in todo:
-        for child, status in parents.items():
-            if int(status[1]) == parent and child not in found:
-                found[child] = status[19]
+        for child, fields in parents.items():
+            if int(fields[1]) == parent and child not in found:
+                found[child] = fields[19]
                 todo.append(child)
     return found
 
 
 def alive(mark: str, known: dict[int, str]) -> list[str]:
-    """The processes that carry `mark` in their environment or are among those `known`, but not dead ones."""
-    found = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        status = _status(int(name))
-        if not status or status[0] in "ZX":
-            continue
-        if known.get(int(name)) == status[19] or mark.encode() in _bytes(f"/proc/{name}/environ"):
-            found.append(f"{name}: {_bytes(f'/proc/{name}/cmdline').replace(bytes(1), b' ').decode(errors='replace')}")
-    return found
-
-
-def _status(pid: int) -> list[str]:
-    """The fields of a process after its name: state, parent, ..., the 20th is when it began."""
-    return _bytes(f"/proc/{pid}/stat").decode(errors="replace").rpartition(")")[2].split()
-
-
-def _bytes(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError:
-        return b""
+    """The processes that carry `mark` in their environment or are among those `known`."""
+    marked = marked_processes(mark)
+    found = [pid for pid in living_processes() if pid in marked or known.get(pid, "") in status_fields(pid)[19:20]]
+    return [f"{pid}: {proc_file(pid, 'cmdline').replace(bytes(1), b' ').decode(errors='replace')}" for pid in found]

@@ -1,29 +1,20 @@
-"""The scripted model, and worlds that end with their test."""
+"""Fixture: this process as a program that embeds a session, whose model is the scripted one."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.flow.world import World
 from tests.modelserver.server import ModelServer
 
 
 @pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-async def world(server: ModelServer, tmp_path: Path) -> AsyncIterator[Callable[..., World]]:
-    made: list[World] = []
-
-    def make(**options: Any) -> World:
-        made.append(World(server, tmp_path, **options))
-        return made[-1]
-
-    yield make
-    for each in made:
-        await each.close()
+def embedded(model: ModelServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The variables of this process lead to the scripted model; sessions run in `work`."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("BOBSTAY_HOME", str(tmp_path / "home" / ".bobstay"))
+    for provider, address in (("ANTHROPIC", "ANTHROPIC_BASE_URL"), ("GEMINI", "GOOGLE_GEMINI_BASE_URL")):
+        monkeypatch.setenv(address, model.url)
+        monkeypatch.setenv(f"{provider}_API_KEY", "dummy")
+    monkeypatch.delenv("CLAUDE_CODE_ENTRYPOINT", raising=False)
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.txt").write_text("one\n")

@@ -1,7 +1,6 @@
 """bobstay inside another program: the documented Python API, used as its users would."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,29 +9,19 @@ import pytest
 import bobstay
 from bobstay import Answer, InteractionOpened, RunDone, Session, StartError, TextDelta, ToolDone, query, tool
 from bobstay.model.live_events import ToolProgress
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        monkeypatch.setenv("HOME", str(tmp_path / "home"))
-        monkeypatch.setenv("BOBSTAY_HOME", str(tmp_path / "home" / ".bobstay"))
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", running.url)
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "dummy")
-        monkeypatch.delenv("CLAUDE_CODE_ENTRYPOINT", raising=False)
-        (tmp_path / "work").mkdir()
-        yield running
+pytestmark = pytest.mark.usefixtures("embedded")
 
 
 def options(tmp_path: Path, **more: Any) -> dict[str, Any]:
     return {"cwd": tmp_path / "work", "model": "claude-sonnet-4-5", **more}
 
 
-async def test_one_question_is_asked_and_watched(server: ModelServer, tmp_path: Path) -> None:
-    prompt = server.play("ask", Step(blocks=[Say("Forty-two.")]))
+async def test_one_question_is_asked_and_watched(model: ModelServer, tmp_path: Path) -> None:
+    prompt = model.play("ask", Step(blocks=[Say("Forty-two.")]))
     events = [event async for event in query(prompt, **options(tmp_path))]
     assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "Forty-two."
     assert isinstance(events[-1], RunDone)
@@ -48,21 +37,21 @@ async def test_the_demo_model_needs_no_key(monkeypatch: pytest.MonkeyPatch, tmp_
     assert done.ending == "completed"
 
 
-async def test_a_function_of_ones_own_becomes_a_tool(server: ModelServer, tmp_path: Path) -> None:
+async def test_a_function_of_ones_own_becomes_a_tool(model: ModelServer, tmp_path: Path) -> None:
     @tool(read_only=True)
     async def add(a: Annotated[int, "one number"], b: int) -> str:
         """Add two numbers."""
         return f"sum={a + b}"
 
-    prompt = server.play("add", Step(blocks=[Call("add", {"a": 2, "b": 3}, "t")]), Step(blocks=[Say("Five.")]))
+    prompt = model.play("add", Step(blocks=[Call("add", {"a": 2, "b": 3}, "t")]), Step(blocks=[Say("Five.")]))
     async with Session(**options(tmp_path, tools=[add])) as session:
         events = [event async for event in session.run(prompt)]
     assert [event.reply.text for event in events if isinstance(event, ToolDone)] == ["sum=5"]
-    offered = {each["name"]: each for each in server.requests[0].body["tools"]}
+    offered = {each["name"]: each for each in model.requests[0].body["tools"]}
     assert offered["add"]["input_schema"]["properties"]["a"]["description"] == "one number"
 
 
-async def test_questions_go_to_the_program(server: ModelServer, tmp_path: Path) -> None:
+async def test_questions_go_to_the_program(model: ModelServer, tmp_path: Path) -> None:
     asked: list[str] = []
 
     async def ask(opened: InteractionOpened) -> Answer | bool:
@@ -71,23 +60,23 @@ async def test_questions_go_to_the_program(server: ModelServer, tmp_path: Path) 
 
     steps = [Step(blocks=[Call("Bash", {"command": f"touch {name}"}, name)]) for name in ("yes", "no")]
     async with Session(**options(tmp_path, ask=ask)) as session:
-        async for _ in session.run(server.play("touch", *steps, Step(blocks=[Say("Done.")]))):
+        async for _ in session.run(model.play("touch", *steps, Step(blocks=[Say("Done.")]))):
             pass
     assert asked == ["touch yes", "touch no"]
     assert (tmp_path / "work" / "yes").exists()
     assert not (tmp_path / "work" / "no").exists()
 
 
-async def test_a_session_is_resumed_by_its_id(server: ModelServer, tmp_path: Path) -> None:
+async def test_a_session_is_resumed_by_its_id(model: ModelServer, tmp_path: Path) -> None:
     async with Session(**options(tmp_path)) as first:
-        async for _ in first.run(server.play("one", Step(blocks=[Say("First answer.")]))):
+        async for _ in first.run(model.play("one", Step(blocks=[Say("First answer.")]))):
             pass
         assert first.totals.cost_usd > 0
         name = first.id
     async with Session(**options(tmp_path, resume=name)) as second:
-        async for _ in second.run(server.play("two", Step(blocks=[Say("Second.")]))):
+        async for _ in second.run(model.play("two", Step(blocks=[Say("Second.")]))):
             pass
-    assert "First answer." in str(server.requests[-1].body["messages"])
+    assert "First answer." in str(model.requests[-1].body["messages"])
 
 
 async def test_what_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -111,42 +100,42 @@ def test_the_public_names_are_there_and_nothing_else_is_promised() -> None:
 
 
 async def test_a_message_during_the_last_answer_is_answered_in_the_same_turn(
-    server: ModelServer, tmp_path: Path
+    model: ModelServer, tmp_path: Path
 ) -> None:
     """H3-9"""
-    prompt = server.play("steer", Step(blocks=[Say("First answer.")]), Step(blocks=[Say("With that in mind.")]))
+    prompt = model.play("steer", Step(blocks=[Say("First answer.")]), Step(blocks=[Say("With that in mind.")]))
     async with Session(**options(tmp_path)) as session:
         events = []
         async for event in session.run(prompt):
-            if isinstance(event, TextDelta) and not session.state.queued and len(server.requests) == 1:
+            if isinstance(event, TextDelta) and not session.state.queued and len(model.requests) == 1:
                 session.steer("mind this")
             events.append(event)
         assert session.state.queued == ()
     ends = [event for event in events if isinstance(event, RunDone)]
     assert [end.text for end in ends] == ["With that in mind."]
-    assert "mind this" in str(server.requests[-1].body["messages"][-1])
+    assert "mind this" in str(model.requests[-1].body["messages"][-1])
 
 
 async def test_a_word_left_over_from_an_ended_turn_is_read_before_the_next_prompt(
-    server: ModelServer, tmp_path: Path
+    model: ModelServer, tmp_path: Path
 ) -> None:
     """H3-9"""
     async with Session(**options(tmp_path, max_turns=1, allowed_tools=["Bash"])) as session:
         steps = [Step(blocks=[Call("Bash", {"command": "true"}, "a")]), Step(blocks=[Say("Both.")])]
-        async for event in session.run(server.play("limit", steps[0])):
+        async for event in session.run(model.play("limit", steps[0])):
             if isinstance(event, RunDone):
                 assert event.ending == "max_turns"
         session.steer("the earlier word")
-        async for _ in session.run(server.play("next", steps[1]) + " the newer prompt"):
+        async for _ in session.run(model.play("next", steps[1]) + " the newer prompt"):
             pass
-    message = str(server.requests[-1].body["messages"][-1])
+    message = str(model.requests[-1].body["messages"][-1])
     assert message.index("the earlier word") < message.index("the newer prompt")
 
 
-async def test_a_question_is_over_when_its_background_commands_are(server: ModelServer, tmp_path: Path) -> None:
+async def test_a_question_is_over_when_its_background_commands_are(model: ModelServer, tmp_path: Path) -> None:
     """H1-12"""
     bash = {"command": "until [ -e go ]; do sleep 0.01; done", "run_in_background": True}
-    prompt = server.play(
+    prompt = model.play(
         "wait", Step(blocks=[Call("Bash", bash, "b")]), Step(blocks=[Say("It runs.")]), Step(blocks=[Say("It ended.")])
     )
     texts = []
@@ -158,20 +147,20 @@ async def test_a_question_is_over_when_its_background_commands_are(server: Model
 
 
 async def test_a_question_that_a_limit_ended_waits_for_no_background_command(
-    server: ModelServer, tmp_path: Path
+    model: ModelServer, tmp_path: Path
 ) -> None:
     """H1-12"""
     bash = {"command": "sleep 300", "run_in_background": True}
-    prompt = server.play("limit", Step(blocks=[Call("Bash", bash, "b")]), Step(blocks=[Say("never")]))
+    prompt = model.play("limit", Step(blocks=[Call("Bash", bash, "b")]), Step(blocks=[Say("never")]))
     async with asyncio.timeout(DEADLINE):
         events = [event async for event in query(prompt, **options(tmp_path, allowed_tools=["Bash"], max_turns=1))]
     assert [event.ending for event in events if isinstance(event, RunDone)] == ["max_turns"]
 
 
-async def test_a_session_can_go_on_with_what_its_background_commands_bring(server: ModelServer, tmp_path: Path) -> None:
+async def test_a_session_can_go_on_with_what_its_background_commands_bring(model: ModelServer, tmp_path: Path) -> None:
     """H1-12"""
     bash = {"command": "echo up; until [ -e go ]; do sleep 0.01; done"}
-    prompt = server.play(
+    prompt = model.play(
         "bring", Step(blocks=[Call("Bash", bash, "b")]), Step(blocks=[Say("Later.")]), Step(blocks=[Say("It ended.")])
     )
     async with Session(**options(tmp_path, allowed_tools=["Bash"])) as session:

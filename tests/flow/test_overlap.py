@@ -1,24 +1,21 @@
 """Tools start while the model still streams, and run side by side where they may (H2-5, H2-6, H2-7)."""
 
 import asyncio
-from collections.abc import Callable
 
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookOutcome
 from bobstay.model.event import Event, MessageDone, ToolDone, ToolStarted
 from bobstay.model.live_events import ToolProgress
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool
 from bobstay.tools.function_tool import tool
-from tests.deadline import DEADLINE
-from tests.flow.world import Listeners, World
+from tests.kit.scripted_session import MakeSession, ScriptedHooks
+from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 
-Make = Callable[..., World]
 
-
-async def test_a_call_runs_before_the_message_that_made_it_ends(server: ModelServer, world: Make) -> None:
-    here = world()
-    (here.work / "a.txt").write_text("one")
+async def test_a_call_runs_before_the_message_that_made_it_ends(model: ModelServer, make_session: MakeSession) -> None:
+    session = make_session()
+    (session.work / "a.txt").write_text("one")
     gate = Gate()
     step = Step(blocks=[Call("Read", {"file_path": "a.txt"}, "t1"), Say("more")], gate=gate, gate_after=1)
 
@@ -27,13 +24,13 @@ async def test_a_call_runs_before_the_message_that_made_it_ends(server: ModelSer
             gate.open()
 
     async with asyncio.timeout(DEADLINE):
-        done = await here.run(server.play("overlap", step, Step(blocks=[Say("end")])), open_when_read)
+        done = await session.run(model.play("overlap", step, Step(blocks=[Say("end")])), open_when_read)
     assert done.text == "end"
-    order = [type(event) for event in here.of(ToolDone, MessageDone)]
+    order = [type(event) for event in session.of(ToolDone, MessageDone)]
     assert order == [ToolDone, MessageDone, MessageDone]
 
 
-async def test_results_stand_in_the_order_of_the_calls(server: ModelServer, world: Make) -> None:
+async def test_results_stand_in_the_order_of_the_calls(model: ModelServer, make_session: MakeSession) -> None:
     second_done = asyncio.Event()
 
     @tool(read_only=True)
@@ -48,18 +45,16 @@ async def test_results_stand_in_the_order_of_the_calls(server: ModelServer, worl
         second_done.set()
         return "fast result"
 
-    here = world(tools=(slow, fast))
-    prompt = server.play(
-        "order", Step(blocks=[Call("slow", {}, "a"), Call("fast", {}, "b")]), Step(blocks=[Say("end")])
-    )
+    session = make_session(tools=(slow, fast))
+    prompt = model.play("order", Step(blocks=[Call("slow", {}, "a"), Call("fast", {}, "b")]), Step(blocks=[Say("end")]))
     async with asyncio.timeout(DEADLINE):
-        await here.run(prompt)
-    assert [event.reply.call_id for event in here.of(ToolDone)] == ["b", "a"]
-    replies = server.requests[-1].body["messages"][-1]["content"]
+        await session.run(prompt)
+    assert [event.reply.call_id for event in session.of(ToolDone)] == ["b", "a"]
+    replies = model.requests[-1].body["messages"][-1]["content"]
     assert [block["tool_use_id"] for block in replies if block["type"] == "tool_result"] == ["a", "b"]
 
 
-async def test_writers_run_one_after_the_other_in_order(server: ModelServer, world: Make) -> None:
+async def test_writers_run_one_after_the_other_in_order(model: ModelServer, make_session: MakeSession) -> None:
     running: list[str] = []
     overlapped: list[list[str]] = []
 
@@ -72,13 +67,13 @@ async def test_writers_run_one_after_the_other_in_order(server: ModelServer, wor
         running.remove(name)
         return name
 
-    here = world(tools=(write,), allow=("write",))
+    session = make_session(tools=(write,), allow=("write",))
     calls = [Call("write", {"name": name}, name) for name in "abc"]
-    await here.run(server.play("alone", Step(blocks=list(calls)), Step(blocks=[Say("end")])))
+    await session.run(model.play("alone", Step(blocks=list(calls)), Step(blocks=[Say("end")])))
     assert overlapped == [["a"], ["b"], ["c"]]
 
 
-async def test_a_failing_call_leaves_its_neighbours_alone(server: ModelServer, world: Make) -> None:
+async def test_a_failing_call_leaves_its_neighbours_alone(model: ModelServer, make_session: MakeSession) -> None:
     @tool(read_only=True)
     async def broken() -> str:
         "Breaks."
@@ -89,22 +84,22 @@ async def test_a_failing_call_leaves_its_neighbours_alone(server: ModelServer, w
         "Works."
         return "fine"
 
-    here = world(tools=(broken, fine))
-    prompt = server.play(
+    session = make_session(tools=(broken, fine))
+    prompt = model.play(
         "fail", Step(blocks=[Call("broken", {}, "a"), Call("fine", {}, "b")]), Step(blocks=[Say("end")])
     )
-    assert (await here.run(prompt)).ending == "completed"
-    by_id = {event.reply.call_id: event.reply for event in here.of(ToolDone)}
+    assert (await session.run(prompt)).ending == "completed"
+    by_id = {event.reply.call_id: event.reply for event in session.of(ToolDone)}
     assert by_id["a"].is_error
     assert "boom" in by_id["a"].text
     assert by_id["b"].text == "fine"
 
 
-async def test_live_output_is_shown_while_a_command_runs(server: ModelServer, world: Make) -> None:
+async def test_live_output_is_shown_while_a_command_runs(model: ModelServer, make_session: MakeSession) -> None:
     """H2-4"""
-    here = world(allow=("Bash",))
-    fifo = here.work / "go"
-    prompt = server.play(
+    session = make_session(allow=("Bash",))
+    fifo = session.work / "go"
+    prompt = model.play(
         "live",
         Step(blocks=[Call("Bash", {"command": "mkfifo go; echo early; cat go"}, "a")]),
         Step(blocks=[Say("end")]),
@@ -115,12 +110,12 @@ async def test_live_output_is_shown_while_a_command_runs(server: ModelServer, wo
             fifo.write_text("late\n")
 
     async with asyncio.timeout(DEADLINE):
-        await here.run(prompt, release)
-    assert "early" in "".join(event.text for event in here.of(ToolProgress))
-    assert "late" in here.of(ToolDone)[0].reply.text
+        await session.run(prompt, release)
+    assert "early" in "".join(event.text for event in session.of(ToolProgress))
+    assert "late" in session.of(ToolDone)[0].reply.text
 
 
-async def test_at_most_ten_calls_run_at_once(server: ModelServer, world: Make) -> None:
+async def test_at_most_ten_calls_run_at_once(model: ModelServer, make_session: MakeSession) -> None:
     running = 0
     most = 0
     full = asyncio.Event()
@@ -139,15 +134,15 @@ async def test_at_most_ten_calls_run_at_once(server: ModelServer, world: Make) -
         running -= 1
         return str(number)
 
-    here = world(tools=(busy,))
+    session = make_session(tools=(busy,))
     calls = [Call("busy", {"number": number}, f"c{number}") for number in range(25)]
-    await here.run(server.play("many", Step(blocks=list(calls)), Step(blocks=[Say("end")])))
-    assert len(here.of(ToolDone)) == 25
+    await session.run(model.play("many", Step(blocks=list(calls)), Step(blocks=[Say("end")])))
+    assert len(session.of(ToolDone)) == 25
     assert most == 10
 
 
 async def test_a_call_that_a_hook_rewrote_waits_for_what_its_new_input_gets_in_the_way_of(
-    server: ModelServer, world: Make
+    model: ModelServer, make_session: MakeSession
 ) -> None:
     looking = asyncio.Event()
 
@@ -168,17 +163,17 @@ async def test_a_call_that_a_hook_rewrote_waits_for_what_its_new_input_gets_in_t
                 await asyncio.sleep(0)
             return Outcome("looked")
 
-    class Rewriting(Listeners):
+    class Rewriting(ScriptedHooks):
         async def run(self, call: HookCall) -> HookOutcome:
             if call.subject != "Bash":
                 return NO_OPINION
             await looking.wait()
             return HookOutcome(updated_input={"command": "touch made"})
 
-    here = world(tools=(Look(),), allow=("Bash", "look"), hooks=Rewriting(PreToolUse=lambda _: NO_OPINION))
+    session = make_session(tools=(Look(),), allow=("Bash", "look"), hooks=Rewriting(PreToolUse=lambda _: NO_OPINION))
     calls = Step(blocks=[Call("Bash", {"command": "pwd"}, "a"), Call("look", {}, "b")])
     async with asyncio.timeout(DEADLINE):
-        await here.run(server.play("rewritten", calls, Step(blocks=[Say("end")])))
-    steps = [(type(event).__name__, event.name) for event in here.of(ToolStarted, ToolDone)]
+        await session.run(model.play("rewritten", calls, Step(blocks=[Say("end")])))
+    steps = [(type(event).__name__, event.name) for event in session.of(ToolStarted, ToolDone)]
     assert steps.index(("ToolStarted", "Bash")) > steps.index(("ToolDone", "look"))
-    assert (here.work / "made").exists()
+    assert (session.work / "made").exists()

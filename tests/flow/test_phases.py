@@ -1,17 +1,15 @@
 """The phases of a call come in their order, and each of them is there (H1-2, H2-1, H2-3)."""
 
 import asyncio
-from collections.abc import Callable
 
 from bobstay.engine.engine_ports import Answer
 from bobstay.hooks.hook_event import HookOutcome
 from bobstay.model.event import ToolDone, ToolStarted
 from bobstay.tools.base import Args, Context, Outcome, Tool, ToolError
-from tests.flow.world import Listeners, Person, World
+from tests.kit.scripted_session import MakeSession, Person, ScriptedHooks
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 
-Make = Callable[..., World]
 END = Step(blocks=[Say("End.")])
 
 
@@ -35,31 +33,37 @@ class Area(Tool[AreaArgs]):
         return Outcome(f"area {args.side**2}")
 
 
-async def test_a_call_without_sense_is_refused_before_hooks_and_people_see_it(server: ModelServer, world: Make) -> None:
-    hooks = Listeners(PreToolUse=lambda _: HookOutcome())
-    here = world(tools=(Area(),), hooks=hooks, person=Person(lambda _: Answer(True)))
-    await here.run(server.play("sense", Step(blocks=[Call("Area", {"side": -1}, "a")]), END))
-    assert "A side cannot be negative." in here.of(ToolDone)[0].reply.text
-    assert (hooks.calls, here.person.asked, here.of(ToolStarted)) == ([], [], [])
+async def test_a_call_without_sense_is_refused_before_hooks_and_people_see_it(
+    model: ModelServer, make_session: MakeSession
+) -> None:
+    hooks = ScriptedHooks(PreToolUse=lambda _: HookOutcome())
+    session = make_session(tools=(Area(),), hooks=hooks, person=Person(lambda _: Answer(True)))
+    await session.run(model.play("sense", Step(blocks=[Call("Area", {"side": -1}, "a")]), END))
+    assert "A side cannot be negative." in session.of(ToolDone)[0].reply.text
+    assert (hooks.calls, session.person.asked, session.of(ToolStarted)) == ([], [], [])
 
 
-async def test_an_input_that_a_hook_rewrote_must_make_sense_too(server: ModelServer, world: Make) -> None:
-    hooks = Listeners(PreToolUse=lambda _: HookOutcome(updated_input={"side": -1}))
-    here = world(tools=(Area(),), hooks=hooks, allow=("Area",))
-    await here.run(server.play("rewritten", Step(blocks=[Call("Area", {"side": 2}, "a")]), END))
-    assert "A side cannot be negative." in here.of(ToolDone)[0].reply.text
-    assert here.of(ToolStarted) == []
+async def test_an_input_that_a_hook_rewrote_must_make_sense_too(model: ModelServer, make_session: MakeSession) -> None:
+    hooks = ScriptedHooks(PreToolUse=lambda _: HookOutcome(updated_input={"side": -1}))
+    session = make_session(tools=(Area(),), hooks=hooks, allow=("Area",))
+    await session.run(model.play("rewritten", Step(blocks=[Call("Area", {"side": 2}, "a")]), END))
+    assert "A side cannot be negative." in session.of(ToolDone)[0].reply.text
+    assert session.of(ToolStarted) == []
 
 
-async def test_an_input_that_a_person_rewrote_must_make_sense_too(server: ModelServer, world: Make) -> None:
-    here = world(tools=(Area(),), person=Person(lambda _: Answer(True, input={"side": -1})))
-    await here.run(server.play("rewritten", Step(blocks=[Call("Area", {"side": 2}, "a")]), END))
-    assert "A side cannot be negative." in here.of(ToolDone)[0].reply.text
-    assert here.of(ToolStarted) == []
+async def test_an_input_that_a_person_rewrote_must_make_sense_too(
+    model: ModelServer, make_session: MakeSession
+) -> None:
+    session = make_session(tools=(Area(),), person=Person(lambda _: Answer(True, input={"side": -1})))
+    await session.run(model.play("rewritten", Step(blocks=[Call("Area", {"side": 2}, "a")]), END))
+    assert "A side cannot be negative." in session.of(ToolDone)[0].reply.text
+    assert session.of(ToolStarted) == []
 
 
-async def test_a_tool_that_says_nothing_of_what_it_touches_runs_alone(server: ModelServer, world: Make) -> None:
-    here = world(tools=(Area(),), allow=("Area",))
+async def test_a_tool_that_says_nothing_of_what_it_touches_runs_alone(
+    model: ModelServer, make_session: MakeSession
+) -> None:
+    session = make_session(tools=(Area(),), allow=("Area",))
     calls = [Call("Area", {"side": side}, f"a{side}") for side in range(3)]
-    await here.run(server.play("alone", Step(blocks=list(calls)), END))
-    assert [type(event) for event in here.of(ToolStarted, ToolDone)] == [ToolStarted, ToolDone] * 3
+    await session.run(model.play("alone", Step(blocks=list(calls)), END))
+    assert [type(event) for event in session.of(ToolStarted, ToolDone)] == [ToolStarted, ToolDone] * 3

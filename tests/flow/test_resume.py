@@ -1,46 +1,45 @@
 """A stored session is resumed: nothing is lost, no tool runs twice, the prefix stays (H3-8, F3, F32)."""
 
 import itertools
-from collections.abc import Callable
 
 import msgspec
 
 from bobstay.model.event import Event, ToolDone, ToolStarted
 from bobstay.model.message import Text
-from tests.flow.world import World
+from tests.kit.scripted_session import MakeSession
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 
-Make = Callable[..., World]
 
-
-async def test_a_session_goes_on_where_it_stopped(server: ModelServer, world: Make) -> None:
-    first = world()
+async def test_a_session_goes_on_where_it_stopped(model: ModelServer, make_session: MakeSession) -> None:
+    first = make_session()
     (first.work / "a.txt").write_text("remembered")
     await first.run(
-        server.play("one", Step(blocks=[Call("Read", {"file_path": "a.txt"}, "r")]), Step(blocks=[Say("First.")]))
+        model.play("one", Step(blocks=[Call("Read", {"file_path": "a.txt"}, "r")]), Step(blocks=[Say("First.")]))
     )
     first.log.close()
-    second = world()
+    second = make_session()
     assert second.warnings == []
     assert second.driver.state.messages == first.driver.state.messages
-    await second.run(server.play("two", Step(blocks=[Say("Second.")])))
-    sent = str(server.requests[-1].body["messages"])
+    await second.run(model.play("two", Step(blocks=[Say("Second.")])))
+    sent = str(model.requests[-1].body["messages"])
     assert "remembered" in sent
     assert "First." in sent
     assert second.tool_environment.known(str(first.work / "a.txt"))
 
 
-async def test_the_model_sees_the_same_prefix_before_and_after_a_restart(server: ModelServer, world: Make) -> None:
-    first = world()
+async def test_the_model_sees_the_same_prefix_before_and_after_a_restart(
+    model: ModelServer, make_session: MakeSession
+) -> None:
+    first = make_session()
     (first.work / "a.txt").write_text("x")
     await first.run(
-        server.play("one", Step(blocks=[Call("Read", {"file_path": "a.txt"}, "r")]), Step(blocks=[Say("First.")]))
+        model.play("one", Step(blocks=[Call("Read", {"file_path": "a.txt"}, "r")]), Step(blocks=[Say("First.")]))
     )
-    await first.run(server.play("two", Step(blocks=[Say("Second.")])))
+    await first.run(model.play("two", Step(blocks=[Say("Second.")])))
     first.log.close()
-    await world().run(server.play("three", Step(blocks=[Say("Third.")])))
-    bodies = [request.body for request in server.requests]
+    await make_session().run(model.play("three", Step(blocks=[Say("Third.")])))
+    bodies = [request.body for request in model.requests]
     for earlier, later in itertools.pairwise(bodies):
         shared = len(earlier["messages"])
         assert plain(later["messages"][:shared]) == plain(earlier["messages"])
@@ -48,10 +47,12 @@ async def test_the_model_sees_the_same_prefix_before_and_after_a_restart(server:
         assert plain(later["tools"]) == plain(earlier["tools"])
 
 
-async def test_a_call_cut_off_by_a_crash_is_answered_not_run_again(server: ModelServer, world: Make) -> None:
+async def test_a_call_cut_off_by_a_crash_is_answered_not_run_again(
+    model: ModelServer, make_session: MakeSession
+) -> None:
     """The log ends after the call began: the model is asked to check first."""
-    first = world(allow=("Bash", "Edit"))
-    prompt = server.play(
+    first = make_session(allow=("Bash", "Edit"))
+    prompt = model.play(
         "crash", Step(blocks=[Call("Bash", {"command": "echo ran >> log"}, "c")]), Step(blocks=[Say("x")])
     )
     turn = first.driver.turn((Text(prompt),))
@@ -60,34 +61,36 @@ async def test_a_call_cut_off_by_a_crash_is_answered_not_run_again(server: Model
             break
     await turn.aclose()
     first.log.close()
-    second = world(allow=("Bash", "Edit"))
+    second = make_session(allow=("Bash", "Edit"))
     assert [call.id for call in second.driver.state.unanswered] == ["c"]
-    await second.run(server.play("after", Step(blocks=[Say("ok")])))
+    await second.run(model.play("after", Step(blocks=[Say("ok")])))
     reply = next(
-        block for m in server.requests[-1].body["messages"] for block in m["content"] if block["type"] == "tool_result"
+        block for m in model.requests[-1].body["messages"] for block in m["content"] if block["type"] == "tool_result"
     )
     assert reply["is_error"]
     assert "Check before" in str(reply["content"])
     assert not second.of(ToolStarted)
 
 
-async def test_the_prompt_is_on_disk_before_the_model_is_asked(server: ModelServer, world: Make) -> None:
-    here = world()
+async def test_the_prompt_is_on_disk_before_the_model_is_asked(model: ModelServer, make_session: MakeSession) -> None:
+    session = make_session()
     kinds: list[str] = []
 
     def look(body: dict[str, object]) -> Step:
-        path = here.store.path(here.log.session_id)
+        path = session.store.path(session.log.session_id)
         with open(path, "rb") as file:
             kinds.extend(msgspec.json.decode(line)["event"]["type"] for line in file)
         return Step(blocks=[Say("ok")])
 
-    await here.run(server.play("disk", look))
+    await session.run(model.play("disk", look))
     assert kinds == ["session_started", "prompted", "turn_started"]
 
 
-async def test_every_block_and_result_is_on_disk_before_its_consequence(server: ModelServer, world: Make) -> None:
-    here = world(allow=("Bash",))
-    path = here.store.path(here.log.session_id)
+async def test_every_block_and_result_is_on_disk_before_its_consequence(
+    model: ModelServer, make_session: MakeSession
+) -> None:
+    session = make_session(allow=("Bash",))
+    path = session.store.path(session.log.session_id)
     stored: dict[str, list[str]] = {}
 
     def look(event: Event) -> None:
@@ -95,8 +98,8 @@ async def test_every_block_and_result_is_on_disk_before_its_consequence(server: 
             with open(path, "rb") as file:
                 stored[type(event).__name__] = [msgspec.json.decode(line)["event"]["type"] for line in file]
 
-    await here.run(
-        server.play("each", Step(blocks=[Call("Bash", {"command": "true"}, "c")]), Step(blocks=[Say("x")])), look
+    await session.run(
+        model.play("each", Step(blocks=[Call("Bash", {"command": "true"}, "c")]), Step(blocks=[Say("x")])), look
     )
     assert "block_done" in stored["ToolStarted"]
     assert "tool_started" in stored["ToolStarted"]

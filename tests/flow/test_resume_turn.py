@@ -1,27 +1,26 @@
 """A turn that a crash cut off at an approval request is resumed: the request stays open, the call runs once."""
 
 import asyncio
-from collections.abc import Callable
 
 from bobstay.engine.engine_ports import Answer
 from bobstay.hooks.hook_event import HookOutcome
 from bobstay.model.event import Event, InteractionClosed, InteractionOpened, MessageDone, RunDone, ToolDone, ToolStarted
 from bobstay.model.message import Text
-from tests.flow.world import Listeners, Person, World
+from tests.kit.scripted_session import MakeSession, Person, ScriptedHooks, ScriptedSession
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 
-Make = Callable[..., World]
 
-
-async def crash_at(world: World, prompt: str, kind: type[Event] | tuple[type[Event], ...], count: int = 1) -> None:
+async def crash_at(
+    make_session: ScriptedSession, prompt: str, kind: type[Event] | tuple[type[Event], ...], count: int = 1
+) -> None:
     """Play a prompt and drop everything after the `count`-th event of these kinds, as a killed process does."""
-    turn = world.driver.turn((Text(prompt),))
+    turn = make_session.driver.turn((Text(prompt),))
     async for event in turn:
         count -= isinstance(event, kind)
         if not count:
             break
-    world.log.close()
+    make_session.log.close()
     await turn.aclose()
 
 
@@ -29,18 +28,18 @@ def yes(opened: InteractionOpened) -> Answer:
     return Answer(True, by="ada")
 
 
-async def resume(world: World) -> list[Event]:
-    return [event async for event in world.driver.resume_turn()]
+async def resume(make_session: ScriptedSession) -> list[Event]:
+    return [event async for event in make_session.driver.resume_turn()]
 
 
-async def test_an_open_question_stays_open_and_its_call_runs_once(server: ModelServer, world: Make) -> None:
-    prompt = server.play(
-        "crash", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("done")])
-    )
-    first = world(person=Person(yes))
+async def test_an_open_question_stays_open_and_its_call_runs_once(
+    model: ModelServer, make_session: MakeSession
+) -> None:
+    prompt = model.play("crash", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("done")]))
+    first = make_session(person=Person(yes))
     await crash_at(first, prompt, InteractionOpened)
     assert not (first.work / "ran").exists()
-    second = world(person=Person(yes))
+    second = make_session(person=Person(yes))
     (asked,) = second.driver.state.interactions
     events = await resume(second)
     assert [opened.id for opened in second.person.asked] == [asked.id]
@@ -51,28 +50,32 @@ async def test_an_open_question_stays_open_and_its_call_runs_once(server: ModelS
     assert events[-1].text == "done"
 
 
-async def test_what_was_allowed_before_the_crash_is_not_asked_again(server: ModelServer, world: Make) -> None:
-    prompt = server.play("crash", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
-    first = world(person=Person(yes))
+async def test_what_was_allowed_before_the_crash_is_not_asked_again(
+    model: ModelServer, make_session: MakeSession
+) -> None:
+    prompt = model.play("crash", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
+    first = make_session(person=Person(yes))
     await crash_at(first, prompt, InteractionClosed)
-    second = world(person=Person(lambda _: Answer(False)))
+    second = make_session(person=Person(lambda _: Answer(False)))
     events = await resume(second)
     assert second.person.asked == []
     assert (second.work / "ran").exists()
     assert [event.name for event in events if isinstance(event, ToolStarted)] == ["Bash"]
 
 
-async def test_an_input_changed_by_a_person_before_the_crash_is_what_runs(server: ModelServer, world: Make) -> None:
-    prompt = server.play("crash", Step(blocks=[Call("Bash", {"command": "touch a"}, "c")]), Step(blocks=[Say("ok")]))
-    first = world(person=Person(lambda _: Answer(True, input={"command": "touch b"})))
+async def test_an_input_changed_by_a_person_before_the_crash_is_what_runs(
+    model: ModelServer, make_session: MakeSession
+) -> None:
+    prompt = model.play("crash", Step(blocks=[Call("Bash", {"command": "touch a"}, "c")]), Step(blocks=[Say("ok")]))
+    first = make_session(person=Person(lambda _: Answer(True, input={"command": "touch b"})))
     await crash_at(first, prompt, InteractionClosed)
-    second = world(person=Person())
+    second = make_session(person=Person())
     await resume(second)
     assert sorted(path.name for path in second.work.iterdir()) == ["b"]
 
 
-async def test_a_call_that_had_begun_is_not_run_again(server: ModelServer, world: Make) -> None:
-    prompt = server.play(
+async def test_a_call_that_had_begun_is_not_run_again(model: ModelServer, make_session: MakeSession) -> None:
+    prompt = model.play(
         "crash",
         Step(
             blocks=[
@@ -82,10 +85,10 @@ async def test_a_call_that_had_begun_is_not_run_again(server: ModelServer, world
         ),
         Step(blocks=[Say("ok")]),
     )
-    first = world(person=Person(yes))
+    first = make_session(person=Person(yes))
     # A call runs while the answer is still streaming: the second one must have arrived, too.
     await crash_at(first, prompt, (ToolStarted, MessageDone), 2)
-    second = world(person=Person(yes))
+    second = make_session(person=Person(yes))
     events = await resume(second)
     lost = [event for event in events if isinstance(event, ToolDone) and event.interrupted]
     assert [event.reply.call_id for event in lost] == ["a"]
@@ -93,11 +96,11 @@ async def test_a_call_that_had_begun_is_not_run_again(server: ModelServer, world
     assert (second.work / "second").read_text() == "x\n"
 
 
-async def test_a_rule_made_meanwhile_answers_the_open_question(server: ModelServer, world: Make) -> None:
-    prompt = server.play("crash", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
-    first = world(person=Person(yes))
+async def test_a_rule_made_meanwhile_answers_the_open_question(model: ModelServer, make_session: MakeSession) -> None:
+    prompt = model.play("crash", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
+    first = make_session(person=Person(yes))
     await crash_at(first, prompt, InteractionOpened)
-    second = world(person=Person(), deny=("Bash",))
+    second = make_session(person=Person(), deny=("Bash",))
     events = await resume(second)
     assert [(event.outcome, event.by) for event in events if isinstance(event, InteractionClosed)] == [
         ("denied", "rule")
@@ -105,13 +108,13 @@ async def test_a_rule_made_meanwhile_answers_the_open_question(server: ModelServ
     assert not (second.work / "ran").exists()
 
 
-async def test_a_resumed_turn_can_be_interrupted(server: ModelServer, world: Make) -> None:
-    prompt = server.play("crash", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
-    first = world(person=Person(yes))
+async def test_a_resumed_turn_can_be_interrupted(model: ModelServer, make_session: MakeSession) -> None:
+    prompt = model.play("crash", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
+    first = make_session(person=Person(yes))
     await crash_at(first, prompt, InteractionOpened)
     person = Person(yes)
     person.hold = asyncio.Event()
-    second = world(person=person)
+    second = make_session(person=person)
     running = asyncio.ensure_future(resume(second))
     while not person.asked:
         await asyncio.sleep(0)
@@ -123,16 +126,18 @@ async def test_a_resumed_turn_can_be_interrupted(server: ModelServer, world: Mak
     assert not (second.work / "ran").exists()
 
 
-def rewriting(command: str) -> Listeners:
-    return Listeners(PreToolUse=lambda _: HookOutcome(updated_input={"command": command}))
+def rewriting(command: str) -> ScriptedHooks:
+    return ScriptedHooks(PreToolUse=lambda _: HookOutcome(updated_input={"command": command}))
 
 
-async def test_a_question_whose_input_a_hook_changes_is_asked_anew(server: ModelServer, world: Make) -> None:
+async def test_a_question_whose_input_a_hook_changes_is_asked_anew(
+    model: ModelServer, make_session: MakeSession
+) -> None:
     """An answer is good for the input that was shown and no other."""
-    prompt = server.play("crash", Step(blocks=[Call("Bash", {"command": "touch a"}, "c")]), Step(blocks=[Say("ok")]))
-    first = world(person=Person(yes), hooks=rewriting("touch b"))
+    prompt = model.play("crash", Step(blocks=[Call("Bash", {"command": "touch a"}, "c")]), Step(blocks=[Say("ok")]))
+    first = make_session(person=Person(yes), hooks=rewriting("touch b"))
     await crash_at(first, prompt, InteractionOpened)
-    second = world(person=Person(yes), hooks=rewriting("touch c"))
+    second = make_session(person=Person(yes), hooks=rewriting("touch c"))
     (asked,) = second.driver.state.interactions
     events = await resume(second)
     assert [opened.call.input for opened in second.person.asked] == [{"command": "touch c"}]
@@ -141,21 +146,23 @@ async def test_a_question_whose_input_a_hook_changes_is_asked_anew(server: Model
     assert second.person.asked[0].id != asked.id
 
 
-async def test_what_was_allowed_is_what_runs_whatever_a_hook_makes_of_it_now(server: ModelServer, world: Make) -> None:
-    prompt = server.play("crash", Step(blocks=[Call("Bash", {"command": "touch a"}, "c")]), Step(blocks=[Say("ok")]))
-    first = world(person=Person(yes), hooks=rewriting("touch b"))
+async def test_what_was_allowed_is_what_runs_whatever_a_hook_makes_of_it_now(
+    model: ModelServer, make_session: MakeSession
+) -> None:
+    prompt = model.play("crash", Step(blocks=[Call("Bash", {"command": "touch a"}, "c")]), Step(blocks=[Say("ok")]))
+    first = make_session(person=Person(yes), hooks=rewriting("touch b"))
     await crash_at(first, prompt, InteractionClosed)
-    second = world(person=Person(), hooks=rewriting("touch c"))
+    second = make_session(person=Person(), hooks=rewriting("touch c"))
     await resume(second)
     assert sorted(path.name for path in second.work.iterdir()) == ["b"]
 
 
 async def test_a_rule_made_meanwhile_does_not_bring_back_what_a_person_changed(
-    server: ModelServer, world: Make
+    model: ModelServer, make_session: MakeSession
 ) -> None:
-    prompt = server.play("crash", Step(blocks=[Call("Bash", {"command": "touch a"}, "c")]), Step(blocks=[Say("ok")]))
-    first = world(person=Person(lambda _: Answer(True, input={"command": "touch b"})))
+    prompt = model.play("crash", Step(blocks=[Call("Bash", {"command": "touch a"}, "c")]), Step(blocks=[Say("ok")]))
+    first = make_session(person=Person(lambda _: Answer(True, input={"command": "touch b"})))
     await crash_at(first, prompt, InteractionClosed)
-    second = world(person=Person(), allow=("Bash",))
+    second = make_session(person=Person(), allow=("Bash",))
     await resume(second)
     assert sorted(path.name for path in second.work.iterdir()) == ["b"]

@@ -1,7 +1,6 @@
 """What must survive a power cut is on the disk before anything follows from it; the rest need not wait."""
 
 import os
-from collections.abc import Callable
 
 import pytest
 
@@ -9,7 +8,7 @@ from bobstay.model.background_events import BackgroundEnded
 from bobstay.model.event import BlockDone, Durable, InputQueued, Prompted, RunDone, ToolStarted
 from bobstay.model.message import Text
 from bobstay.sessions import jsonl_log
-from tests.flow.world import World
+from tests.kit.scripted_session import MakeSession
 
 BLOCKS = (Text("words"),)
 
@@ -29,9 +28,9 @@ BLOCKS = (Text("words"),)
     ids=lambda value: type(value).__name__ if not isinstance(value, bool) else None,
 )
 async def test_prompts_and_calls_with_effects_are_on_the_disk_at_once(
-    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch, event: Durable, synced: bool
+    make_session: MakeSession, monkeypatch: pytest.MonkeyPatch, event: Durable, synced: bool
 ) -> None:
-    here = world()
+    session = make_session()
     written: list[int] = []
 
     def flush(fd: int) -> None:
@@ -39,5 +38,5 @@ async def test_prompts_and_calls_with_effects_are_on_the_disk_at_once(
         written.append(fd)
 
     monkeypatch.setattr(jsonl_log, "_flush", flush)
-    here.journal.record(event)
+    session.driver.record(event)
     assert bool(written) is synced

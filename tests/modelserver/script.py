@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 
 TOKEN = re.compile(r"SCN:([A-Za-z0-9_\-]+)")
 

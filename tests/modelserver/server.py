@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import msgspec
 
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 from tests.modelserver.anthropic import AnthropicDialect
 from tests.modelserver.chat import ChatDialect
 from tests.modelserver.dialect import Dialect, Frame, ModelRequest

@@ -1,31 +1,30 @@
 """The official SDK, driving the installed program against the scripted model."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from claude_agent_sdk import ClaudeAgentOptions, query
 
+from tests.kit.program import BOBSTAY, environment
 from tests.modelserver import ModelServer
-from tests.wire.program import BOBSTAY, environment
 
 
-class World:
+class SdkHost:
     """A fresh directory, a model to script, and options that lead the SDK to us."""
 
-    def __init__(self, server: ModelServer, directory: Path) -> None:
-        self.server = server
+    def __init__(self, model: ModelServer, directory: Path) -> None:
+        self.model = model
         self.cwd = directory / "work"
         self.cwd.mkdir()
         (self.cwd / "a.txt").write_text("one\ntwo\n")
-        self._env = environment(server, directory / "home")
+        self._env = environment(model, directory / "home")
         # The SDK says this itself, and also that it reads states.
         del self._env["CLAUDE_CODE_ENTRYPOINT"], self._env["CLAUDE_CODE_SDK_READS_SESSION_STATE"]
 
     def play(self, *steps: Any, name: str = "main") -> str:
-        return f"{self.server.play(name, *steps)} go"
+        return f"{self.model.play(name, *steps)} go"
 
     def options(self, **more: Any) -> ClaudeAgentOptions:
         env = {**self._env, **more.pop("env", {})}
@@ -37,14 +36,13 @@ class World:
 
     @property
     def bodies(self) -> list[dict[str, Any]]:
-        return [asked.body for asked in self.server.requests]
+        return [asked.body for asked in self.model.requests]
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def sdk(model: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SdkHost:
     # The SDK hands its own environment down: nothing of the tester's may get through.
     for name in list(os.environ):
         if name.startswith(("CLAUDE", "ANTHROPIC", "BOBSTAY", "OPENAI", "GEMINI")):
             monkeypatch.delenv(name)
-    with ModelServer() as server:
-        yield World(server, tmp_path)
+    return SdkHost(model, tmp_path)

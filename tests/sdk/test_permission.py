@@ -7,7 +7,7 @@ from claude_agent_sdk import ClaudeSDKClient, HookMatcher, PermissionResultAllow
 from claude_agent_sdk.types import PermissionRuleValue, PermissionUpdate
 
 from tests.modelserver import Call, Step
-from tests.sdk.conftest import World
+from tests.sdk.conftest import SdkHost
 from tests.sdk.reading import content, result, results, system, texts, turn
 from tests.wire.flows import say
 
@@ -28,109 +28,109 @@ class Host:
         return self.answer(name, given) if callable(self.answer) else self.answer
 
 
-async def test_the_host_is_asked_and_may_allow(world: World) -> None:
+async def test_the_host_is_asked_and_may_allow(sdk: SdkHost) -> None:
     host = Host(PermissionResultAllow())
-    messages = await world.run(world.play(bash("touch made.txt"), say("ok")), can_use_tool=host)
+    messages = await sdk.run(sdk.play(bash("touch made.txt"), say("ok")), can_use_tool=host)
     ((name, given, context),) = host.asked
     assert (name, given["command"], context.tool_use_id) == ("Bash", "touch made.txt", "k1")
     assert context.suggestions
     assert all(suggestion.type for suggestion in context.suggestions)
-    assert (world.cwd / "made.txt").exists()
+    assert (sdk.cwd / "made.txt").exists()
     assert not results(messages)[0].is_error
 
 
-async def test_reading_is_not_asked_about(world: World) -> None:
+async def test_reading_is_not_asked_about(sdk: SdkHost) -> None:
     host = Host(PermissionResultDeny(message="asked"))
-    read = Step(blocks=[Call("Read", {"file_path": f"{world.cwd}/a.txt"}, "k1")])
-    messages = await world.run(world.play(read, bash("ls", "k2"), say("ok")), can_use_tool=host)
+    read = Step(blocks=[Call("Read", {"file_path": f"{sdk.cwd}/a.txt"}, "k1")])
+    messages = await sdk.run(sdk.play(read, bash("ls", "k2"), say("ok")), can_use_tool=host)
     assert host.asked == []
     assert not any(block.is_error for block in results(messages))
 
 
-async def test_a_no_is_read_by_the_model_and_listed(world: World) -> None:
+async def test_a_no_is_read_by_the_model_and_listed(sdk: SdkHost) -> None:
     host = Host(PermissionResultDeny(message="HOST-SAYS-NO"))
-    messages = await world.run(world.play(bash("touch made.txt"), say("ok")), can_use_tool=host)
+    messages = await sdk.run(sdk.play(bash("touch made.txt"), say("ok")), can_use_tool=host)
     assert "HOST-SAYS-NO" in content(results(messages)[0])
-    assert not (world.cwd / "made.txt").exists()
+    assert not (sdk.cwd / "made.txt").exists()
     assert [denial["tool_use_id"] for denial in result(messages).permission_denials or []] == ["k1"]
-    assert "HOST-SAYS-NO" in json.dumps(world.bodies[-1]["messages"])
+    assert "HOST-SAYS-NO" in json.dumps(sdk.bodies[-1]["messages"])
 
 
-async def test_the_host_may_change_the_input(world: World) -> None:
+async def test_the_host_may_change_the_input(sdk: SdkHost) -> None:
     host = Host(lambda _, given: PermissionResultAllow(updated_input={**given, "command": "touch changed.txt"}))
-    await world.run(world.play(bash("touch made.txt"), say("ok")), can_use_tool=host)
-    assert (world.cwd / "changed.txt").exists()
-    assert not (world.cwd / "made.txt").exists()
+    await sdk.run(sdk.play(bash("touch made.txt"), say("ok")), can_use_tool=host)
+    assert (sdk.cwd / "changed.txt").exists()
+    assert not (sdk.cwd / "made.txt").exists()
 
 
-async def test_a_rule_for_the_session_spares_the_next_question(world: World) -> None:
+async def test_a_rule_for_the_session_spares_the_next_question(sdk: SdkHost) -> None:
     rule = PermissionUpdate(
         type="addRules", destination="session", behavior="allow", rules=[PermissionRuleValue("Bash", "touch:*")]
     )
     host = Host(PermissionResultAllow(updated_permissions=[rule]))
-    async with ClaudeSDKClient(world.options(can_use_tool=host)) as client:
-        await turn(client, world.play(bash("touch one.txt"), say("ok"), name="a"))
-        await turn(client, world.play(bash("touch two.txt"), say("ok"), name="b"))
+    async with ClaudeSDKClient(sdk.options(can_use_tool=host)) as client:
+        await turn(client, sdk.play(bash("touch one.txt"), say("ok"), name="a"))
+        await turn(client, sdk.play(bash("touch two.txt"), say("ok"), name="b"))
     assert len(host.asked) == 1
-    assert (world.cwd / "two.txt").exists()
+    assert (sdk.cwd / "two.txt").exists()
 
 
-async def test_a_no_may_end_the_run_but_not_the_session(world: World) -> None:
+async def test_a_no_may_end_the_run_but_not_the_session(sdk: SdkHost) -> None:
     host = Host(PermissionResultDeny(message="stop", interrupt=True))
-    async with ClaudeSDKClient(world.options(can_use_tool=host)) as client:
-        messages = await turn(client, world.play(bash("touch made.txt"), say("never"), name="a"))
+    async with ClaudeSDKClient(sdk.options(can_use_tool=host)) as client:
+        messages = await turn(client, sdk.play(bash("touch made.txt"), say("never"), name="a"))
         assert (result(messages).is_error, result(messages).subtype) == (True, "error_during_execution")
         assert "never" not in texts(messages)
-        assert result(await turn(client, world.play(say("next"), name="b"))).result == "next"
+        assert result(await turn(client, sdk.play(say("next"), name="b"))).result == "next"
 
 
-async def test_a_callback_that_breaks_is_a_no(world: World) -> None:
+async def test_a_callback_that_breaks_is_a_no(sdk: SdkHost) -> None:
     def explode(*_: Any) -> Any:
         raise RuntimeError("callback exploded")
 
-    messages = await world.run(world.play(bash("touch made.txt"), say("ok")), can_use_tool=Host(explode))
+    messages = await sdk.run(sdk.play(bash("touch made.txt"), say("ok")), can_use_tool=Host(explode))
     assert "Tool permission request failed: callback exploded" in content(results(messages)[0])
-    assert not (world.cwd / "made.txt").exists()
+    assert not (sdk.cwd / "made.txt").exists()
 
 
-async def test_an_allow_rule_is_no_wider_than_it_says(world: World) -> None:
+async def test_an_allow_rule_is_no_wider_than_it_says(sdk: SdkHost) -> None:
     host = Host(PermissionResultDeny(message="asked"))
     steps = (bash("touch made.txt"), bash("mkdir d1", "k2"), say("ok"))
-    messages = await world.run(world.play(*steps), can_use_tool=host, allowed_tools=["Bash(touch:*)"])
+    messages = await sdk.run(sdk.play(*steps), can_use_tool=host, allowed_tools=["Bash(touch:*)"])
     assert [block.is_error for block in results(messages)] == [False, True]
-    assert not (world.cwd / "d1").exists()
+    assert not (sdk.cwd / "d1").exists()
 
 
-async def test_where_nobody_is_to_be_asked_the_host_is_not(world: World) -> None:
+async def test_where_nobody_is_to_be_asked_the_host_is_not(sdk: SdkHost) -> None:
     host = Host(PermissionResultAllow())
-    prompt = world.play(bash("touch made.txt"), say("ok"))
-    await world.run(prompt, can_use_tool=host, permission_mode="dontAsk")
+    prompt = sdk.play(bash("touch made.txt"), say("ok"))
+    await sdk.run(prompt, can_use_tool=host, permission_mode="dontAsk")
     assert host.asked == []
-    assert not (world.cwd / "made.txt").exists()
+    assert not (sdk.cwd / "made.txt").exists()
 
 
-async def test_permissions_may_be_bypassed_in_a_sandbox(world: World) -> None:
-    prompt = world.play(bash("touch made.txt"), say("ok"))
-    await world.run(prompt, permission_mode="bypassPermissions", env={"IS_SANDBOX": "1"})
-    assert (world.cwd / "made.txt").exists()
+async def test_permissions_may_be_bypassed_in_a_sandbox(sdk: SdkHost) -> None:
+    prompt = sdk.play(bash("touch made.txt"), say("ok"))
+    await sdk.run(prompt, permission_mode="bypassPermissions", env={"IS_SANDBOX": "1"})
+    assert (sdk.cwd / "made.txt").exists()
 
 
-async def test_the_mode_can_be_changed_between_turns(world: World) -> None:
+async def test_the_mode_can_be_changed_between_turns(sdk: SdkHost) -> None:
     def write(name: str) -> str:
-        call = Call("Write", {"file_path": f"{world.cwd}/{name}.txt", "content": "x"}, f"w{name}")
-        return world.play(Step(blocks=[call]), say("ok"), name=name)
+        call = Call("Write", {"file_path": f"{sdk.cwd}/{name}.txt", "content": "x"}, f"w{name}")
+        return sdk.play(Step(blocks=[call]), say("ok"), name=name)
 
-    async with ClaudeSDKClient(world.options(can_use_tool=Host(PermissionResultDeny(message="no")))) as client:
+    async with ClaudeSDKClient(sdk.options(can_use_tool=Host(PermissionResultDeny(message="no")))) as client:
         await turn(client, write("x"))
         await client.set_permission_mode("acceptEdits")
         messages = await turn(client, write("y"))
         await client.set_permission_mode("default")
         await turn(client, write("z"))
     assert system(messages, "init")[0]["permissionMode"] == "acceptEdits"
-    assert [(world.cwd / f"{name}.txt").exists() for name in "xyz"] == [False, True, False]
+    assert [(sdk.cwd / f"{name}.txt").exists() for name in "xyz"] == [False, True, False]
 
 
-async def test_a_plan_is_approved_into_another_mode(world: World) -> None:
+async def test_a_plan_is_approved_into_another_mode(sdk: SdkHost) -> None:
     update = PermissionUpdate(type="setMode", mode="acceptEdits", destination="session")
 
     def decide(name: str, _: Any) -> Any:
@@ -139,22 +139,22 @@ async def test_a_plan_is_approved_into_another_mode(world: World) -> None:
         return PermissionResultDeny(message="planning")
 
     def write(name: str) -> Step:
-        return Step(blocks=[Call("Write", {"file_path": f"{world.cwd}/{name}.txt", "content": "x"}, f"w-{name}")])
+        return Step(blocks=[Call("Write", {"file_path": f"{sdk.cwd}/{name}.txt", "content": "x"}, f"w-{name}")])
 
     leave = Step(blocks=[Call("ExitPlanMode", {"plan": "1. do it"}, "x1")])
-    prompt = world.play(write("early"), leave, write("late"), say("ok"))
-    messages = await world.run(prompt, can_use_tool=Host(decide), permission_mode="plan")
-    assert [(world.cwd / f"{name}.txt").exists() for name in ("early", "late")] == [False, True]
+    prompt = sdk.play(write("early"), leave, write("late"), say("ok"))
+    messages = await sdk.run(prompt, can_use_tool=Host(decide), permission_mode="plan")
+    assert [(sdk.cwd / f"{name}.txt").exists() for name in ("early", "late")] == [False, True]
     report = [data.get("permissionMode") for data in system(messages, "status")]
     assert "acceptEdits" in report
 
 
-async def test_a_question_is_answered_by_the_host(world: World) -> None:
+async def test_a_question_is_answered_by_the_host(sdk: SdkHost) -> None:
     options = [{"label": "Red", "description": "r"}, {"label": "Blue", "description": "b"}]
     question = {"question": "Which colour?", "header": "Colour", "multiSelect": False, "options": options}
     host = Host(lambda _, given: PermissionResultAllow(updated_input={**given, "answers": {"Which colour?": "Blue"}}))
     step = Step(blocks=[Call("AskUserQuestion", {"questions": [question]}, "q1")])
-    messages = await world.run(world.play(step, say("ok")), can_use_tool=host)
+    messages = await sdk.run(sdk.play(step, say("ok")), can_use_tool=host)
     assert host.asked[0][1]["questions"][0]["question"] == "Which colour?"
     assert "Blue" in content(results(messages)[0])
 
@@ -176,72 +176,72 @@ def before(**more: Any) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **more}}
 
 
-async def test_a_hook_denies_what_a_rule_allows(world: World) -> None:
+async def test_a_hook_denies_what_a_rule_allows(sdk: SdkHost) -> None:
     hook = Hook(before(permissionDecision="deny", permissionDecisionReason="HOOK-SAYS-NO"))
     hooks = {"PreToolUse": [HookMatcher(matcher="Bash", hooks=[hook])]}
-    prompt = world.play(bash("touch made.txt"), say("ok"))
-    messages = await world.run(prompt, allowed_tools=["Bash"], hooks=hooks)
+    prompt = sdk.play(bash("touch made.txt"), say("ok"))
+    messages = await sdk.run(prompt, allowed_tools=["Bash"], hooks=hooks)
     assert {"session_id", "transcript_path", "cwd", "permission_mode", "tool_input"} <= hook.seen[0].keys()
     assert "HOOK-SAYS-NO" in content(results(messages)[0])
-    assert not (world.cwd / "made.txt").exists()
+    assert not (sdk.cwd / "made.txt").exists()
 
 
-async def test_a_hook_allows_and_rewrites(world: World) -> None:
+async def test_a_hook_allows_and_rewrites(sdk: SdkHost) -> None:
     hook = Hook(before(permissionDecision="allow", updatedInput={"command": "touch replaced.txt"}))
-    prompt = world.play(bash("touch made.txt"), say("ok"))
-    await world.run(prompt, hooks={"PreToolUse": [HookMatcher(hooks=[hook])]})
-    assert (world.cwd / "replaced.txt").exists()
-    assert not (world.cwd / "made.txt").exists()
+    prompt = sdk.play(bash("touch made.txt"), say("ok"))
+    await sdk.run(prompt, hooks={"PreToolUse": [HookMatcher(hooks=[hook])]})
+    assert (sdk.cwd / "replaced.txt").exists()
+    assert not (sdk.cwd / "made.txt").exists()
 
 
-async def test_a_hook_has_the_host_asked(world: World) -> None:
+async def test_a_hook_has_the_host_asked(sdk: SdkHost) -> None:
     hook = Hook(before(permissionDecision="ask", permissionDecisionReason="please check"))
     host = Host(PermissionResultAllow())
-    read = Step(blocks=[Call("Read", {"file_path": f"{world.cwd}/a.txt"}, "h1")])
+    read = Step(blocks=[Call("Read", {"file_path": f"{sdk.cwd}/a.txt"}, "h1")])
     hooks = {"PreToolUse": [HookMatcher(hooks=[hook])]}
-    await world.run(world.play(read, say("ok")), can_use_tool=host, hooks=hooks)
+    await sdk.run(sdk.play(read, say("ok")), can_use_tool=host, hooks=hooks)
     assert [context.decision_reason for _, _, context in host.asked] == ["please check"]
 
 
-async def test_a_hook_adds_what_the_model_reads(world: World) -> None:
+async def test_a_hook_adds_what_the_model_reads(sdk: SdkHost) -> None:
     after = Hook({"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "POST-CONTEXT"}})
     submit = Hook({"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "PROMPT-CONTEXT"}})
     hooks = {
         "PostToolUse": [HookMatcher(matcher="Bash", hooks=[after])],
         "UserPromptSubmit": [HookMatcher(hooks=[submit])],
     }
-    prompt = world.play(bash("echo out"), say("ok"))
-    await world.run(prompt, hooks=hooks)
+    prompt = sdk.play(bash("echo out"), say("ok"))
+    await sdk.run(prompt, hooks=hooks)
     assert submit.seen[0]["prompt"] == prompt
     assert after.seen[0]["tool_response"]["stdout"].strip() == "out"
-    assert "PROMPT-CONTEXT" in json.dumps(world.bodies[0]["messages"])
-    assert "POST-CONTEXT" in json.dumps(world.bodies[-1]["messages"])
+    assert "PROMPT-CONTEXT" in json.dumps(sdk.bodies[0]["messages"])
+    assert "POST-CONTEXT" in json.dumps(sdk.bodies[-1]["messages"])
 
 
-async def test_a_hook_keeps_the_model_going(world: World) -> None:
+async def test_a_hook_keeps_the_model_going(sdk: SdkHost) -> None:
     stop = Hook(lambda given: {} if given["stop_hook_active"] else {"decision": "block", "reason": "KEEP-GOING"})
-    messages = await world.run(
-        world.play(say("first stop"), say("second stop")), hooks={"Stop": [HookMatcher(hooks=[stop])]}
+    messages = await sdk.run(
+        sdk.play(say("first stop"), say("second stop")), hooks={"Stop": [HookMatcher(hooks=[stop])]}
     )
     assert [given["stop_hook_active"] for given in stop.seen] == [False, True]
     assert texts(messages) == ["first stop", "second stop"]
-    assert "KEEP-GOING" in json.dumps(world.bodies[-1]["messages"])
+    assert "KEEP-GOING" in json.dumps(sdk.bodies[-1]["messages"])
 
 
-async def test_a_hook_that_must_not_fail_blocks_when_it_does(world: World) -> None:
+async def test_a_hook_that_must_not_fail_blocks_when_it_does(sdk: SdkHost) -> None:
     def explode(_: Any) -> Any:
         raise RuntimeError("hook exploded")
 
     hooks = {"PreToolUse": [HookMatcher(hooks=[Hook(explode)], on_failure="block")]}
-    prompt = world.play(bash("touch made.txt"), say("ok"))
-    messages = await world.run(prompt, allowed_tools=["Bash"], hooks=hooks)
+    prompt = sdk.play(bash("touch made.txt"), say("ok"))
+    messages = await sdk.run(prompt, allowed_tools=["Bash"], hooks=hooks)
     assert results(messages)[0].is_error
-    assert not (world.cwd / "made.txt").exists()
+    assert not (sdk.cwd / "made.txt").exists()
 
 
-async def test_a_deferred_call_is_handed_to_the_host(world: World) -> None:
+async def test_a_deferred_call_is_handed_to_the_host(sdk: SdkHost) -> None:
     hooks = {"PreToolUse": [HookMatcher(hooks=[Hook(before(permissionDecision="defer"))])]}
-    done = result(await world.run(world.play(bash("touch made.txt", "h1"), say("never")), hooks=hooks))
+    done = result(await sdk.run(sdk.play(bash("touch made.txt", "h1"), say("never")), hooks=hooks))
     assert done.deferred_tool_use is not None
     assert (done.deferred_tool_use.id, done.terminal_reason) == ("h1", "tool_deferred")
-    assert not (world.cwd / "made.txt").exists()
+    assert not (sdk.cwd / "made.txt").exists()

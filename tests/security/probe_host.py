@@ -19,7 +19,7 @@ from bobstay.permissions.sandbox import landlock, launch, seatbelt  # noqa: F401
 from bobstay.permissions.sandbox.availability import Availability, available
 from bobstay.permissions.sandbox.launch import Sandbox
 from bobstay.permissions.sandbox.mount_plan import SandboxSpec
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 from tests.security.probes import Probe
 
 NOBODY = 65534

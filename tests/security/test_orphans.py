@@ -8,17 +8,17 @@ import os
 import re
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.deadline import DEADLINE
+from tests.kit.processes import living_processes, proc_file
+from tests.kit.program import BOBSTAY, Program, environment, initialize, prompt, request
+from tests.kit.waiting import DEADLINE, until
 from tests.modelserver import ModelServer
 from tests.modelserver.script import Call, Say, Step
-from tests.wire.program import BOBSTAY, Program, environment, initialize, prompt, request
 
 DAEMON = (
     "import os, sys; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); os.closerange(0, 64); "
@@ -43,20 +43,13 @@ KINDS = ("normal", "timeout", "interrupt", "kill -9", "term", "int", "hup", "end
 ROUNDS = -(-int(os.environ.get("BOBSTAY_ORPHAN_ENDINGS", "60")) // (len(WAYS) * len(KINDS)))
 
 
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-class Scene:
+class DetachingSession:
     """A session driven by a host, and the processes of its commands, identified by the number of seconds they sleep."""
 
-    def __init__(self, server: ModelServer, folder: Path) -> None:
-        self.server, self.folder = server, folder
+    def __init__(self, model: ModelServer, folder: Path) -> None:
+        self.model, self.folder = model, folder
         (folder / "work").mkdir()
         self.number = f"98{int.from_bytes(os.urandom(6)) % 10**12:012d}"
-        self.steps: list[Step] = []
 
     def command(self, way: str, *, left: bool = False) -> str:
         """The command of a way; with `left` its shell ends at once, and only detached processes continue."""
@@ -67,32 +60,32 @@ class Scene:
         return text.removesuffix(f"; sleep {self.number}").rstrip("; ") + "\nexit 0"
 
     async def start(self, *steps: Step | Callable[[dict[str, Any]], Step], options: tuple[str, ...] = ()) -> Program:
-        env = {**environment(self.server, self.folder / "home"), "IS_SANDBOX": "1"}
+        env = {**environment(self.model, self.folder / "home"), "IS_SANDBOX": "1"}
         env["CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS"] = "1"
         always = ("--dangerously-skip-permissions", "--settings", '{"sandbox": {"enabled": false}}')
         program = await Program.start(BOBSTAY, *always, *options, cwd=self.folder / "work", env=env)
-        program.send(initialize(), prompt(self.server.play("orphans", *steps)))
+        program.send(initialize(), prompt(self.model.play("orphans", *steps)))
         return program
 
     async def running(self, count: int) -> None:
         """Wait until this many processes exist."""
-        await _until(lambda: len(living(self.number)) >= count, lambda: f"only {living(self.number)} of {count} began")
+        await until(lambda: len(living(self.number)) >= count, lambda: f"only {living(self.number)} of {count} began")
 
     async def nobody(self) -> None:
-        await _until(lambda: not living(self.number), lambda: f"still alive: {living(self.number)}", 15.0)
+        await until(lambda: not living(self.number), lambda: f"still alive: {living(self.number)}", 15.0)
 
 
 @pytest.fixture
-def scene(server: ModelServer, tmp_path: Path) -> Iterator[Scene]:
-    made = Scene(server, tmp_path)
+def session(model: ModelServer, tmp_path: Path) -> Iterator[DetachingSession]:
+    made = DetachingSession(model, tmp_path)
     yield made
     for pid in living(made.number):
-        os.kill(int(pid.partition(":")[0]), signal.SIGKILL)
+        os.kill(pid, signal.SIGKILL)
 
 
-def background(scene: Scene) -> Step:
+def background(session: DetachingSession) -> Step:
     """All ways at once, each as a separate command."""
-    calls = [bash(scene.command(way), run_in_background=True) for way in WAYS]
+    calls = [bash(session.command(way), run_in_background=True) for way in WAYS]
     return Step(blocks=list(calls))
 
 
@@ -111,77 +104,77 @@ def total() -> int:
     ids=["kill -9", "term", "int", "hup"],
 )
 async def test_a_signal_to_the_session_ends_everything(
-    scene: Scene, number: signal.Signals, code: int, round_: int
+    session: DetachingSession, number: signal.Signals, code: int, round_: int
 ) -> None:
-    last = Step(blocks=[bash(scene.command("children"))])
-    program = await scene.start(background(scene), last, Step(blocks=[Say("End.")]))
-    await scene.running(total() + 3)
+    last = Step(blocks=[bash(session.command("children"))])
+    program = await session.start(background(session), last, Step(blocks=[Say("End.")]))
+    await session.running(total() + 3)
     os.kill(program.process.pid, number)
     assert await asyncio.wait_for(program.process.wait(), DEADLINE) == code
-    await scene.nobody()
+    await session.nobody()
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
-async def test_the_end_of_input_ends_everything(scene: Scene, round_: int) -> None:
-    program = await scene.start(background(scene), Step(blocks=[Say("End.")]))
+async def test_the_end_of_input_ends_everything(session: DetachingSession, round_: int) -> None:
+    program = await session.start(background(session), Step(blocks=[Say("End.")]))
     await program.until("result")
-    await scene.running(total())
+    await session.running(total())
     await program.end()
-    await scene.nobody()
+    await session.nobody()
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
-async def test_what_a_finished_command_left_ends_with_the_session(scene: Scene, round_: int) -> None:
+async def test_what_a_finished_command_left_ends_with_the_session(session: DetachingSession, round_: int) -> None:
     """The shell has ended long before; processes it left may run as long as the session."""
-    steps = [Step(blocks=[bash(scene.command(way, left=True))]) for way in WAYS]
-    program = await scene.start(*steps, Step(blocks=[Say("End.")]))
+    steps = [Step(blocks=[bash(session.command(way, left=True))]) for way in WAYS]
+    program = await session.start(*steps, Step(blocks=[Say("End.")]))
     await program.until("result")
     assert await program.end() == 0
-    await scene.nobody()
+    await session.nobody()
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
-async def test_a_command_that_outlasted_its_call_is_stopped_wholly(scene: Scene, round_: int) -> None:
-    program = await scene.start(Step(blocks=[Say("Ready.")]))
+async def test_a_command_that_outlasted_its_call_is_stopped_wholly(session: DetachingSession, round_: int) -> None:
+    program = await session.start(Step(blocks=[Say("Ready.")]))
     await program.until("result")
-    for place, way in enumerate(WAYS):
-        late = Step(blocks=[bash(scene.command(way), timeout=700)])
-        program.send(prompt(scene.server.play(f"late{place}", late, Step(blocks=[Say("End.")]))))
-        assert (await program.until("result", place + 2))["result"] == "End."
-        task = (await program.until("task_started", place + 1))["task_id"]
-        program.send(request(place + 2, "stop_task", task_id=task))
-        await scene.nobody()
+    for index, way in enumerate(WAYS):
+        late = Step(blocks=[bash(session.command(way), timeout=700)])
+        program.send(prompt(session.model.play(f"late{index}", late, Step(blocks=[Say("End.")]))))
+        assert (await program.until("result", index + 2))["result"] == "End."
+        task = (await program.until("task_started", index + 1))["task_id"]
+        program.send(request(index + 2, "stop_task", task_id=task))
+        await session.nobody()
     assert await program.end() == 0
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
-async def test_a_run_that_is_out_of_time_takes_its_command_with_it(scene: Scene, round_: int) -> None:
-    program = await scene.start(Step(blocks=[Say("Ready.")]), options=("--max-seconds", "1"))
+async def test_a_run_that_is_out_of_time_takes_its_command_with_it(session: DetachingSession, round_: int) -> None:
+    program = await session.start(Step(blocks=[Say("Ready.")]), options=("--max-seconds", "1"))
     await program.until("result")
-    for place, way in enumerate(WAYS):
-        program.send(prompt(scene.server.play(f"out{place}", Step(blocks=[bash(scene.command(way))]))))
-        assert (await program.until("result", place + 2))["terminal_reason"] == "max_time"
-        await scene.nobody()
+    for index, way in enumerate(WAYS):
+        program.send(prompt(session.model.play(f"out{index}", Step(blocks=[bash(session.command(way))]))))
+        assert (await program.until("result", index + 2))["terminal_reason"] == "max_time"
+        await session.nobody()
     assert await program.end() == 1
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
-async def test_an_interrupt_ends_the_running_command_wholly(scene: Scene, round_: int) -> None:
+async def test_an_interrupt_ends_the_running_command_wholly(session: DetachingSession, round_: int) -> None:
     ways = list(WAYS)
-    tokens = [scene.server.play(f"way{n}", Step(blocks=[bash(scene.command(way))])) for n, way in enumerate(ways)]
-    program = await scene.start(Step(blocks=[Say("Ready.")]))
+    tokens = [session.model.play(f"way{n}", Step(blocks=[bash(session.command(way))])) for n, way in enumerate(ways)]
+    program = await session.start(Step(blocks=[Say("Ready.")]))
     await program.until("result")
-    for place, way in enumerate(ways):
-        program.send(prompt(tokens[place]))
-        await scene.running(COUNT.get(way, 2))
-        program.send(request(place + 2, "interrupt"))
-        await program.until("result", place + 2)
-        await scene.nobody()
+    for index, way in enumerate(ways):
+        program.send(prompt(tokens[index]))
+        await session.running(COUNT.get(way, 2))
+        program.send(request(index + 2, "interrupt"))
+        await program.until("result", index + 2)
+        await session.nobody()
     assert await program.end() in (0, 1)
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
-async def test_a_killed_job_is_gone_wholly(scene: Scene, round_: int) -> None:
+async def test_a_killed_job_is_gone_wholly(session: DetachingSession, round_: int) -> None:
     ways = list(WAYS)
 
     def kill(body: dict[str, Any]) -> Step:
@@ -190,42 +183,27 @@ async def test_a_killed_job_is_gone_wholly(scene: Scene, round_: int) -> None:
         names = dict.fromkeys(re.findall(r"\bb[0-9a-z]{8}\b", output))
         return Step(blocks=[Call("KillShell", {"shell_id": name}) for name in names])
 
-    wait = Step(blocks=[bash(f"until [ $(pgrep -fc 'sleep {scene.number}') -ge {total()} ]; do sleep 0.05; done")])
-    program = await scene.start(background(scene), wait, kill, Step(blocks=[Say("End.")]))
+    wait = Step(blocks=[bash(f"until [ $(pgrep -fc 'sleep {session.number}') -ge {total()} ]; do sleep 0.05; done")])
+    program = await session.start(background(session), wait, kill, Step(blocks=[Say("End.")]))
     await program.until("result")
     assert len(ways) == sum("KillShell" in str(frame) and frame.get("type") == "assistant" for frame in program.frames)
-    await scene.nobody()
+    await session.nobody()
     assert await program.end() == 0
 
 
-async def test_a_way_to_leave_that_nobody_stops_is_noticed(scene: Scene) -> None:
+async def test_a_way_to_leave_that_nobody_stops_is_noticed(session: DetachingSession) -> None:
     """A test of the tests: a process that is really left behind is found."""
-    left = os.posix_spawn("/bin/sleep", ["sleep", scene.number], {})
-    await scene.running(1)
-    assert living(scene.number) == [f"{left}: sleep {scene.number}"]
+    left = os.posix_spawn("/bin/sleep", ["sleep", session.number], {})
+    await session.running(1)
+    assert living(session.number) == [left]
     os.kill(left, signal.SIGKILL)
     os.waitpid(left, 0)
-    assert living(scene.number) == []
+    assert living(session.number) == []
 
 
-def living(number: str) -> list[str]:
-    """The processes that sleep this many seconds, without dead ones and without shells that name the number."""
-    found = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            words = Path(f"/proc/{name}/cmdline").read_bytes().split(b"\0")
-            state = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            continue
-        if len(words) > 1 and words[0].endswith(b"sleep") and words[1] == number.encode() and state not in "ZX":
-            found.append(f"{name}: sleep {number}")
-    return found
-
-
-async def _until(condition: Any, why: Any, limit: float = DEADLINE) -> None:
-    deadline = time.monotonic() + limit
-    while not condition():
-        assert time.monotonic() < deadline, why()
-        await asyncio.sleep(0.01)
+def living(number: str) -> list[int]:
+    """The processes that sleep this many seconds, without shells that name the number."""
+    commands = ((pid, proc_file(pid, "cmdline").split(b"\0")) for pid in living_processes())
+    return [
+        pid for pid, arguments in commands if arguments[0].endswith(b"sleep") and arguments[1:2] == [number.encode()]
+    ]

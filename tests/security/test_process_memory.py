@@ -1,16 +1,13 @@
 """Commands cannot read the keys of the process from /proc (H5-9)."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
+from tests.kit.program import BOBSTAY
+from tests.kit.served_console import ServedConsole
 from tests.modelserver import ModelServer
 from tests.modelserver.script import Call, Say, Step
 from tests.security.test_redaction import InstalledProgram
-from tests.server.served import Served
-from tests.wire.program import BOBSTAY
 
 KEY = "q8Zr41LmNp0xW7tv"
 LOOK = """
@@ -27,17 +24,11 @@ done
 """
 
 
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
 async def test_the_environment_and_the_arguments_a_command_can_read_of_bobstay_hold_no_key(
-    server: ModelServer, tmp_path: Path
+    model: ModelServer, tmp_path: Path
 ) -> None:
     """The output is reversed, so that redaction does not make the test pass."""
-    here = InstalledProgram(server, tmp_path)
+    here = InstalledProgram(model, tmp_path)
     url = f"postgres://app:{KEY}@db/app"
     here.env |= {
         "SERVICE_KEY": KEY,
@@ -46,7 +37,7 @@ async def test_the_environment_and_the_arguments_a_command_can_read_of_bobstay_h
         "IS_SANDBOX": "1",
         "MINE": "kept-as-it-is",
     }
-    token = server.play("look", Step(blocks=[Call("Bash", {"command": LOOK}, "a")]), Step(blocks=[Say("ok")]))
+    token = model.play("look", Step(blocks=[Call("Bash", {"command": LOOK}, "a")]), Step(blocks=[Say("ok")]))
     settings = json.dumps({"env": {"OTHER_KEY": KEY}})
     await here.run("--dangerously-skip-permissions", "--settings", settings, text=token)
     environ = (here.work / "environ.txt").read_text()
@@ -57,19 +48,16 @@ async def test_the_environment_and_the_arguments_a_command_can_read_of_bobstay_h
     assert "bobstay"[::-1] in (here.work / "cmdline.txt").read_text()
 
 
-def test_a_server_and_an_engine_it_runs_show_no_key_to_other_programs(server: ModelServer, tmp_path: Path) -> None:
+def test_a_server_and_an_engine_it_runs_show_no_key_to_other_programs(model: ModelServer, tmp_path: Path) -> None:
     """The engine is bobstay itself in a separate process, which gets the keys."""
     variables = {
-        "ANTHROPIC_BASE_URL": server.url,
         "ANTHROPIC_API_KEY": KEY,
         "SERVICE_KEY": KEY,
         "DATABASE_URL": f"postgres://app:{KEY}@db/app",
-        "BOBSTAY_MODEL": "sonnet",
         "MINE": "kept-as-it-is",
     }
-    served = Served(tmp_path, variables, "--engine", f"own={BOBSTAY}").start()
-    try:
-        session = served.launch(server.play("hello", Step(blocks=[Say("ok")])), engine="own")
+    with ServedConsole(tmp_path, "--engine", f"own={BOBSTAY}", model=model, **variables) as served:
+        session = served.launch(model.play("hello", Step(blocks=[Say("ok")])), engine="own")
         view = served.until(session, "completed")
         (engine,) = (worker["pid"] for worker in view["workers"] if worker["kind"] == "process")
         assert served.process is not None
@@ -79,6 +67,4 @@ def test_a_server_and_an_engine_it_runs_show_no_key_to_other_programs(server: Mo
             assert "ANTHROPIC_API_KEY=" in environ
             assert KEY not in environ
             assert KEY not in Path(f"/proc/{pid}/cmdline").read_text()
-        assert {sent.headers["x-api-key"] for sent in server.requests} == {KEY}, "both work with the key"
-    finally:
-        served.stop()
+        assert {sent.headers["x-api-key"] for sent in model.requests} == {KEY}, "both work with the key"

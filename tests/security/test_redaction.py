@@ -2,16 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.deadline import DEADLINE
+from tests.kit.program import BOBSTAY, Program, environment, initialize, prompt
+from tests.kit.waiting import DEADLINE
 from tests.modelserver import ModelServer
 from tests.modelserver.script import Call, Say, Step, Think
-from tests.wire.program import BOBSTAY, Program, environment, initialize, prompt
 
 PASSWORD = "correct-horse-battery"
 TOKEN = "ghp_" + "Ab3" * 13
@@ -19,21 +18,15 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abcdefghijklmnop"
 SECRETS = (PASSWORD, TOKEN, JWT)
 
 
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
 class InstalledProgram:
     """The installed program in a folder, with a password in its environment."""
 
-    def __init__(self, server: ModelServer, folder: Path) -> None:
-        self.server, self.folder = server, folder
+    def __init__(self, model: ModelServer, folder: Path) -> None:
+        self.server, self.folder = model, folder
         self.work = folder / "work"
         self.work.mkdir()
         self.home = folder / "home"
-        self.env = {**environment(server, self.home), "DB_PASSWORD": PASSWORD, "BOBSTAY_DEBUG": "1"}
+        self.env = {**environment(model, self.home), "DB_PASSWORD": PASSWORD, "BOBSTAY_DEBUG": "1"}
 
     async def run(self, *arguments: str, text: str) -> tuple[bytes, bytes]:
         pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
@@ -57,8 +50,8 @@ class InstalledProgram:
 
 
 @pytest.fixture
-def here(server: ModelServer, tmp_path: Path) -> InstalledProgram:
-    return InstalledProgram(server, tmp_path)
+def here(model: ModelServer, tmp_path: Path) -> InstalledProgram:
+    return InstalledProgram(model, tmp_path)
 
 
 def steps(work: Path) -> list[Step]:

@@ -1,7 +1,6 @@
 """Redaction placeholders are never written to a file by any tool; ordinary words stay readable (H12-4)."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,8 @@ STANDS = "[masked SERVICE_KEY]"
 
 
 @pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-def here(server: ModelServer, tmp_path: Path) -> InstalledProgram:
-    place = InstalledProgram(server, tmp_path)
+def here(model: ModelServer, tmp_path: Path) -> InstalledProgram:
+    place = InstalledProgram(model, tmp_path)
     place.env |= {"SERVICE_KEY": KEY, "IS_SANDBOX": "1"}
     (place.work / "settings.ini").write_text(f"a=1\nkey={KEY}\n")
     return place

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bobstay.permissions.sandbox.launch import Sandbox
 from bobstay.permissions.sandbox.mount_plan import SandboxSpec
 from bobstay.permissions.sandbox.proxy import Proxy, ProxyRefusal, ProxyRequest, parse, permits
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Files that a sandboxed command creates and programs outside would execute or load are quarantined (H5-8)."""
 
-import asyncio
-import os
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -19,18 +17,11 @@ from bobstay.tools.base import Context
 from bobstay.tools.builtin.bash import Bash, BashArgs, require_shells
 from bobstay.tools.builtin.bash_output import BashOutput, BashOutputArgs
 from bobstay.tools.shell_session import ShellSession
-from tests.deadline import DEADLINE
-from tests.toolkit import make_context
+from tests.kit.repositories import git
+from tests.kit.tool_context import make_context
+from tests.kit.waiting import until
 
 HASH = "1234567890123456789012345678901234567890"
-
-
-def git(folder: Path, *words: str, **variables: str) -> str:
-    who = {f"GIT_{role}_{part}": "a@b" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
-    settings = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "PATH": os.environ["PATH"]}
-    command = ["git", "-c", "protocol.file.allow=always", *words]
-    given = {**settings, **who, **variables}
-    return subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, check=True).stdout
 
 
 def repository(folder: Path, *more: str) -> Path:
@@ -118,9 +109,7 @@ async def test_of_what_came_while_a_command_ran_in_the_background_only_hostile_r
     text = await run_command(context, f"mkfifo way; {command} < way", run_in_background=True)
     shells = require_shells(context)
     (job,) = shells.jobs.values()
-    async with asyncio.timeout(DEADLINE):
-        while not (root / "a/.envrc").exists():
-            await asyncio.sleep(0.005)
+    await until((root / "a/.envrc").exists)
     repository(root / "decent")
     (root / "way").write_text("")
     await job.finished
@@ -139,7 +128,7 @@ def test_what_git_itself_makes_is_safe(tmp_path: Path) -> None:
     one = repository(tmp_path / "one")
     git(tmp_path, "clone", "-q", "one", "clone")
     git(tmp_path, "clone", "-q", "--bare", "one", "bare")
-    git(one, "submodule", "add", "-q", str(tmp_path / "clone"), "sub")
+    git(one, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(tmp_path / "clone"), "sub")
     git(one, "worktree", "add", "-q", "../tree")
     for path in ("one/.git", "clone/.git", "bare", "one/sub/.git"):
         assert is_safe_repository(str(tmp_path / path)), path

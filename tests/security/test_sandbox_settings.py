@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,11 @@ END = Step(blocks=[Say("End.")])
 class Workspace:
     """A home, a folder to work in, and a scripted model."""
 
-    def __init__(self, tmp_path: Path, server: ModelServer) -> None:
+    def __init__(self, tmp_path: Path, model: ModelServer) -> None:
         self.home, self.work = tmp_path / "home", tmp_path / "work"
         (self.home / ".bobstay").mkdir(parents=True)
         self.work.mkdir()
-        self.server = server
+        self.server = model
         self.warnings: list[str] = []
 
     def write(self, sandbox: dict[str, Any], folder: Path | None = None) -> None:
@@ -54,14 +53,8 @@ class Workspace:
 
 
 @pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-def workspace(tmp_path: Path, server: ModelServer) -> Workspace:
-    return Workspace(tmp_path, server)
+def workspace(tmp_path: Path, model: ModelServer) -> Workspace:
+    return Workspace(tmp_path, model)
 
 
 def result_text(done: ToolDone) -> str:

@@ -18,8 +18,8 @@ from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs
 from bobstay.tools.shell_job import ShellJob
 from bobstay.tools.shell_session import ShellSession
-from tests.deadline import DEADLINE
-from tests.toolkit import Reports, make_context
+from tests.kit.tool_context import Reports, make_context
+from tests.kit.waiting import until
 
 
 @pytest.fixture
@@ -65,9 +65,7 @@ def text(outcome: Outcome) -> str:
 
 
 async def until_it_holds_only(folder: Path, *names: str) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while sorted(path.name for path in folder.iterdir()) != sorted(names):
-            await asyncio.sleep(0.005)
+    await until(lambda: sorted(path.name for path in folder.iterdir()) == sorted(names))
 
 
 async def test_the_directory_stays_from_one_command_to_the_next(root: Path, context: Context) -> None:
@@ -87,9 +85,7 @@ async def test_output_comes_while_the_command_runs(context: Context) -> None:
     assert isinstance(reports, Reports)
     go = context.root / "go"
     running = asyncio.create_task(bash(context, "echo early; until [ -e go ]; do sleep 0.01; done"))
-    async with asyncio.timeout(DEADLINE):
-        while not any("early" in piece for piece in reports.texts):
-            await asyncio.sleep(0.005)
+    await until(lambda: any("early" in piece for piece in reports.texts))
     go.touch()
     assert not (await running).is_error
 
@@ -141,9 +137,7 @@ async def test_a_command_that_does_not_want_to_end_is_killed(context: Context, s
 async def test_a_background_command_runs_on_and_is_ended_on_request(context: Context, shells: ShellSession) -> None:
     await bash(context, "echo here; sleep 300", run_in_background=True)
     (job,) = shells.jobs.values()
-    async with asyncio.timeout(DEADLINE):
-        while b"here" not in job.output.head:
-            await asyncio.sleep(0.005)
+    await until(lambda: b"here" in job.output.head)
     assert (context.root / ".mcp.json").is_socket()
     await shells.stop(job)
     assert job.status == "killed"
@@ -156,9 +150,7 @@ async def test_what_a_command_leaves_behind_ends_with_it_and_the_model_is_told(c
 
 async def test_a_cancelled_command_is_gone_and_so_are_its_placeholders(context: Context) -> None:
     running = asyncio.create_task(bash(context, "touch started; sleep 300"))
-    async with asyncio.timeout(DEADLINE):
-        while not (context.root / "started").exists():
-            await asyncio.sleep(0.005)
+    await until((context.root / "started").exists)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running

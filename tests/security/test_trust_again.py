@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.program import BOBSTAY, environment
+from tests.kit.repositories import git
 from tests.modelserver import Call, ModelServer, Say, Step
+from tests.security.hostile_repository import HostileRepository, Listener
 from tests.security.repos import TRAPS, Bait, Trap
-from tests.security.repos.bait import commit_all, git, put, script
+from tests.security.repos.bait import commit_all, put, script
 from tests.security.repos.settings import PROJECT, hook
-from tests.security.running import Listener, Scene
-from tests.wire.program import BOBSTAY, environment
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[ModelServer]:
+def model() -> Iterator[ModelServer]:
     with ModelServer() as running:
         yield running
 
@@ -35,30 +36,30 @@ def scripted(repo: Path, bait: Bait) -> None:
 
 
 def test_trust_is_kept_until_something_executable_changes(
-    tmp_path: Path, server: ModelServer, listener: Listener
+    tmp_path: Path, model: ModelServer, listener: Listener
 ) -> None:
-    scene = Scene(Trap("scripted", scripted), tmp_path, server, listener)
-    assert scene.trust("status").returncode == 1
-    added = scene.trust("add")
+    hostile = HostileRepository(Trap("scripted", scripted), tmp_path, model, listener)
+    assert hostile.trust("status").returncode == 1
+    added = hostile.trust("add")
     assert added.returncode == 0, added.stderr
     assert "tools/hook.sh" in added.stdout
-    assert scene.run().marked
-    scene.bait.marker.unlink()
-    script(scene.repo, "tools/hook.sh", scene.bait, "# and one line more")
-    again = scene.run()
+    assert hostile.run().marked
+    hostile.bait.marker.unlink()
+    script(hostile.repo, "tools/hook.sh", hostile.bait, "# and one line more")
+    again = hostile.run()
     assert not again.marked
     assert "tools/hook.sh (changed)" in again.errors
-    told = scene.trust()
+    told = hostile.trust()
     assert told.returncode == 1
     assert "tools/hook.sh (changed)" in told.stdout
-    assert scene.run("--trust").marked, "for one run, a flag is enough"
-    scene.bait.marker.unlink()
-    assert not scene.run().marked, "and it is for that run only"
-    assert "tools/hook.sh (changed)" in scene.trust("add").stdout
-    assert scene.run().marked
-    scene.bait.marker.unlink()
-    assert scene.trust("remove").returncode == 0
-    assert not scene.run().marked
+    assert hostile.run("--trust").marked, "for one run, a flag is enough"
+    hostile.bait.marker.unlink()
+    assert not hostile.run().marked, "and it is for that run only"
+    assert "tools/hook.sh (changed)" in hostile.trust("add").stdout
+    assert hostile.run().marked
+    hostile.bait.marker.unlink()
+    assert hostile.trust("remove").returncode == 0
+    assert not hostile.run().marked
 
 
 @pytest.mark.parametrize(
@@ -67,31 +68,31 @@ def test_trust_is_kept_until_something_executable_changes(
     ids=lambda trap: trap.name,
 )
 def test_a_payload_that_comes_after_trust_is_asked_about(
-    trap: Trap, tmp_path: Path, server: ModelServer, listener: Listener
+    trap: Trap, tmp_path: Path, model: ModelServer, listener: Listener
 ) -> None:
     """A folder that was harmless when it was trusted, and changed later."""
-    scene = Scene(Trap("harmless", lambda _, __: None), tmp_path, server, listener)
-    assert scene.trust("add").returncode == 0
-    assert "not trusted" not in scene.run().errors
-    trap.build(scene.repo, scene.bait)
-    evidence = scene.run()
+    hostile = HostileRepository(Trap("harmless", lambda _, __: None), tmp_path, model, listener)
+    assert hostile.trust("add").returncode == 0
+    assert "not trusted" not in hostile.run().errors
+    trap.build(hostile.repo, hostile.bait)
+    evidence = hostile.run()
     assert not evidence.marked
     assert "This folder was trusted, but it has changed since" in evidence.errors
 
 
 def test_the_trust_of_another_repository_is_not_shared_through_commondir(
-    tmp_path: Path, server: ModelServer, listener: Listener
+    tmp_path: Path, model: ModelServer, listener: Listener
 ) -> None:
     """CVE-2026-40068"""
     trap = next(trap for trap in TRAPS if trap.name == "git_commondir_of_a_trusted_repository")
-    scene = Scene(trap, tmp_path, server, listener)
-    assert scene.trust("add", str(scene.bait.outside / "friend")).returncode == 0
-    put(scene.repo, PROJECT, hook("SessionStart", scene.bait.command))
-    assert not scene.run().marked
+    hostile = HostileRepository(trap, tmp_path, model, listener)
+    assert hostile.trust("add", str(hostile.bait.outside / "friend")).returncode == 0
+    put(hostile.repo, PROJECT, hook("SessionStart", hostile.bait.command))
+    assert not hostile.run().marked
 
 
 def test_our_own_look_at_a_trusted_repository_obeys_it_no_more_than_needed(
-    tmp_path: Path, server: ModelServer, listener: Listener
+    tmp_path: Path, model: ModelServer, listener: Listener
 ) -> None:
     """The status for the system prompt is told, without the monitor, hooks or submodules that the repository names."""
 
@@ -103,33 +104,33 @@ def test_our_own_look_at_a_trusted_repository_obeys_it_no_more_than_needed(
         git(repo, "config", "core.fsmonitor", f"{bait.command}; false")
         put(repo, "README.md", (repo / "README.md").read_text())
 
-    scene = Scene(Trap("monitored", build), tmp_path, server, listener)
-    token = server.play("quiet", Step(blocks=[Say("done")]))
-    given = environment(server, scene.home)
-    given["PATH"] = f"{script(scene.repo, 'bin/git', scene.bait).parent}:.:{given['PATH']}"
-    asked = len(server.requests)
+    hostile = HostileRepository(Trap("monitored", build), tmp_path, model, listener)
+    token = model.play("quiet", Step(blocks=[Say("done")]))
+    given = environment(model, hostile.home)
+    given["PATH"] = f"{script(hostile.repo, 'bin/git', hostile.bait).parent}:.:{given['PATH']}"
+    asked = len(model.requests)
     command = [BOBSTAY, "-p", token, "--trust"]
-    subprocess.run(command, cwd=scene.repo, env=given, check=True, capture_output=True, stdin=subprocess.DEVNULL)
-    assert "?? new.txt" in json.dumps(server.requests[asked].body)
-    assert not scene.bait.marker.exists()
+    subprocess.run(command, cwd=hostile.repo, env=given, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+    assert "?? new.txt" in json.dumps(model.requests[asked].body)
+    assert not hostile.bait.marker.exists()
 
 
 def test_the_users_own_hooks_need_no_trust_of_the_folder(
-    tmp_path: Path, server: ModelServer, listener: Listener
+    tmp_path: Path, model: ModelServer, listener: Listener
 ) -> None:
-    scene = Scene(Trap("harmless", lambda _, __: None), tmp_path, server, listener)
-    put(scene.home, ".bobstay/settings.json", hook("SessionStart", scene.bait.command))
-    assert scene.run().marked
-    scene.bait.marker.unlink()
-    os.unlink(scene.home / ".bobstay/settings.json")
-    assert scene.run("--settings", json.dumps(hook("Stop", scene.bait.command))).marked
+    hostile = HostileRepository(Trap("harmless", lambda _, __: None), tmp_path, model, listener)
+    put(hostile.home, ".bobstay/settings.json", hook("SessionStart", hostile.bait.command))
+    assert hostile.run().marked
+    hostile.bait.marker.unlink()
+    os.unlink(hostile.home / ".bobstay/settings.json")
+    assert hostile.run("--settings", json.dumps(hook("Stop", hostile.bait.command))).marked
 
 
 def test_words_of_a_hook_at_the_start_reach_the_model_with_the_first_prompt(
-    tmp_path: Path, server: ModelServer, listener: Listener
+    tmp_path: Path, model: ModelServer, listener: Listener
 ) -> None:
-    scene = Scene(Trap("harmless", lambda _, __: None), tmp_path, server, listener)
-    evidence = scene.run("--settings", json.dumps(hook("SessionStart", "echo remember the milk")))
+    hostile = HostileRepository(Trap("harmless", lambda _, __: None), tmp_path, model, listener)
+    evidence = hostile.run("--settings", json.dumps(hook("SessionStart", "echo remember the milk")))
     assert "remember the milk" in evidence.requests
 
 
@@ -148,23 +149,25 @@ ALLOWED_GIT = (
 
 @pytest.mark.parametrize("trap", [trap for trap in TRAPS if trap.name in ALLOWED_GIT], ids=lambda trap: trap.name)
 def test_a_rule_of_the_user_permits_git_and_still_no_program_of_the_repository_runs(
-    trap: Trap, tmp_path: Path, server: ModelServer, listener: Listener
+    trap: Trap, tmp_path: Path, model: ModelServer, listener: Listener
 ) -> None:
     """A rule that allows git everywhere does not trust every repository's configuration."""
-    scene = Scene(trap, tmp_path, server, listener)
-    evidence = scene.run("--allowedTools", "Bash(git:*)")
+    hostile = HostileRepository(trap, tmp_path, model, listener)
+    evidence = hostile.run("--allowedTools", "Bash(git:*)")
     assert not evidence.marked
     assert evidence.requests.count("git runs programs") <= 1, "but for the one that hides its name"
 
 
 def test_rules_a_person_keeps_in_the_project_do_not_end_trust(
-    tmp_path: Path, server: ModelServer, listener: Listener
+    tmp_path: Path, model: ModelServer, listener: Listener
 ) -> None:
-    from tests.wire.program import Program, initialize, prompt
+    from tests.kit.program import Program, initialize, prompt
 
-    scene = Scene(Trap("harmless", lambda repo, _: put(repo, PROJECT, {"maxTurns": 9})), tmp_path, server, listener)
-    assert scene.trust("add").returncode == 0
-    token = server.play("keep", Step(blocks=[Call("Bash", {"command": "touch made"}, "t")]), Step(blocks=[Say("ok")]))
+    hostile = HostileRepository(
+        Trap("harmless", lambda repo, _: put(repo, PROJECT, {"maxTurns": 9})), tmp_path, model, listener
+    )
+    assert hostile.trust("add").returncode == 0
+    token = model.play("keep", Step(blocks=[Call("Bash", {"command": "touch made"}, "t")]), Step(blocks=[Say("ok")]))
 
     def answer(request: dict[str, object]) -> dict[str, object] | None:
         if request["subtype"] != "can_use_tool":
@@ -174,9 +177,9 @@ def test_rules_a_person_keeps_in_the_project_do_not_end_trust(
         return {"behavior": "allow", "updatedInput": request["input"], "updatedPermissions": [update]}
 
     async def run_session() -> None:
-        given = environment(server, scene.home)
+        given = environment(model, hostile.home)
         host = await Program.start(
-            BOBSTAY, "--permission-prompt-tool", "stdio", cwd=scene.repo, env=given, answer=answer
+            BOBSTAY, "--permission-prompt-tool", "stdio", cwd=hostile.repo, env=given, answer=answer
         )
         try:
             host.send(initialize(), prompt(token))
@@ -188,24 +191,24 @@ def test_rules_a_person_keeps_in_the_project_do_not_end_trust(
     import asyncio
 
     asyncio.run(run_session())
-    assert "touch made" in (scene.repo / PROJECT).read_text()
-    assert scene.trust().returncode == 0, "bobstay wrote that itself, because a person said so"
+    assert "touch made" in (hostile.repo / PROJECT).read_text()
+    assert hostile.trust().returncode == 0, "bobstay wrote that itself, because a person said so"
 
 
 def test_hook_events_are_told_to_programs_that_follow_along(
-    tmp_path: Path, server: ModelServer, listener: Listener
+    tmp_path: Path, model: ModelServer, listener: Listener
 ) -> None:
-    scene = Scene(Trap("harmless", lambda _, __: None), tmp_path, server, listener)
-    token = server.play("frames", Step(blocks=[Call("Bash", {"command": "ls"}, "t")]), Step(blocks=[Say("ok")]))
+    hostile = HostileRepository(Trap("harmless", lambda _, __: None), tmp_path, model, listener)
+    token = model.play("frames", Step(blocks=[Call("Bash", {"command": "ls"}, "t")]), Step(blocks=[Say("ok")]))
     hooks = hook("SessionStart", "echo started")["hooks"] | hook("PreToolUse", "echo '{}'; echo e >&2")["hooks"]
     stream = ["--output-format", "stream-json", "--verbose"]
     told: dict[bool, list[dict[str, object]]] = {}
     for asked in (True, False):
         more = ["--include-hook-events"] if asked else []
         command = [BOBSTAY, "-p", token, *stream, "--settings", json.dumps({"hooks": hooks}), *more]
-        given = environment(server, scene.home)
+        given = environment(model, hostile.home)
         done = subprocess.run(
-            command, cwd=scene.repo, env=given, capture_output=True, check=True, stdin=subprocess.DEVNULL
+            command, cwd=hostile.repo, env=given, capture_output=True, check=True, stdin=subprocess.DEVNULL
         )
         frames = [json.loads(line) for line in done.stdout.splitlines()]
         told[asked] = [frame for frame in frames if str(frame.get("subtype")).startswith("hook_")]
@@ -223,17 +226,17 @@ def test_hook_events_are_told_to_programs_that_follow_along(
 
 @pytest.mark.parametrize("words", [("add", "a", "b"), ("--wrong",), ("list", "x"), ("add", "/no/such/folder")])
 def test_a_wrong_word_is_explained(
-    words: tuple[str, ...], tmp_path: Path, server: ModelServer, listener: Listener
+    words: tuple[str, ...], tmp_path: Path, model: ModelServer, listener: Listener
 ) -> None:
-    scene = Scene(Trap("harmless", lambda _, __: None), tmp_path, server, listener)
-    done = scene.trust(*words)
+    hostile = HostileRepository(Trap("harmless", lambda _, __: None), tmp_path, model, listener)
+    done = hostile.trust(*words)
     assert done.returncode == 2
     assert done.stderr
 
 
-def test_the_list_can_be_shown(tmp_path: Path, server: ModelServer, listener: Listener) -> None:
-    scene = Scene(Trap("harmless", lambda _, __: None), tmp_path, server, listener)
-    assert "No folder is trusted" in scene.trust("list").stdout
-    scene.trust("add")
-    assert str(scene.repo) in scene.trust("list").stdout
-    assert "Usage" in scene.trust("--help").stdout
+def test_the_list_can_be_shown(tmp_path: Path, model: ModelServer, listener: Listener) -> None:
+    hostile = HostileRepository(Trap("harmless", lambda _, __: None), tmp_path, model, listener)
+    assert "No folder is trusted" in hostile.trust("list").stdout
+    hostile.trust("add")
+    assert str(hostile.repo) in hostile.trust("list").stdout
+    assert "Usage" in hostile.trust("--help").stdout

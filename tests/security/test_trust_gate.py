@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from tests.modelserver import ModelServer
+from tests.security.hostile_repository import HostileRepository, Listener
 from tests.security.repos import TRAPS, Trap
-from tests.security.running import Listener, Scene
 
 EVERY = pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.name)
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[ModelServer]:
+def model() -> Iterator[ModelServer]:
     with ModelServer() as running:
         yield running
 
@@ -29,9 +29,9 @@ def test_there_are_thirty_of_them_under_different_names() -> None:
 
 
 @EVERY
-def test_nothing_happens_before_trust(trap: Trap, tmp_path: Path, server: ModelServer, listener: Listener) -> None:
-    scene = Scene(trap, tmp_path, server, listener)
-    evidence = scene.run(shims=True)
+def test_nothing_happens_before_trust(trap: Trap, tmp_path: Path, model: ModelServer, listener: Listener) -> None:
+    hostile = HostileRepository(trap, tmp_path, model, listener)
+    evidence = hostile.run(shims=True)
     assert not trap.fired(evidence), evidence
     assert not evidence.marked
     assert evidence.connections == 0
@@ -41,15 +41,15 @@ def test_nothing_happens_before_trust(trap: Trap, tmp_path: Path, server: ModelS
 
 
 @EVERY
-def test_the_payload_is_alive(trap: Trap, tmp_path: Path, server: ModelServer, listener: Listener) -> None:
+def test_the_payload_is_alive(trap: Trap, tmp_path: Path, model: ModelServer, listener: Listener) -> None:
     """The control: the same run in the same repository, trusted; or the program that the payload targets."""
-    scene = Scene(trap, tmp_path, server, listener)
+    hostile = HostileRepository(trap, tmp_path, model, listener)
     if trap.by_hand is not None:
-        trusted = scene.run("--trust")
+        trusted = hostile.run("--trust")
         assert not trap.fired(trusted), "the product runs this itself, so the control should be a trusted run"
-        evidence = scene.by_hand()
+        evidence = hostile.by_hand()
     else:
         if trap.revive is not None:
-            trap.revive(scene.repo, scene.bait)
-        evidence = scene.run("--trust")
+            trap.revive(hostile.repo, hostile.bait)
+        evidence = hostile.run("--trust")
     assert trap.fired(evidence), evidence

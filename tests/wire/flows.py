@@ -1,6 +1,5 @@
 """The flows of `golden.py`, driven through a real program against the scripted model."""
 
-import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -8,10 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from tests.deadline import DEADLINE
+from tests.kit.program import Frame, Program, environment, initialize, kind_of, prompt, request
+from tests.kit.waiting import until
 from tests.modelserver import Call, ModelServer, Say, Step
 from tests.wire import golden
-from tests.wire.program import Frame, Program, environment, initialize, kind_of, prompt, request
 
 UUID = "00000000-0000-4000-8000-00000000abcd"
 
@@ -75,9 +74,7 @@ async def when_idle(program: Program, cwd: Path) -> None:
 
 
 async def wait_for(path: Path) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while not path.exists():
-            await asyncio.sleep(0.02)
+    await until(path.exists)
 
 
 class Flow(Struct, kw_only=True):
@@ -148,13 +145,13 @@ FLOWS: dict[str, Callable[[], Flow]] = {
 }
 
 
-async def drive(path: str, name: str, server: ModelServer, directory: Path) -> list[Frame]:
+async def drive(path: str, name: str, model: ModelServer, directory: Path) -> list[Frame]:
     """Run a flow to its end; return its frames without unrelated ones."""
     flow = FLOWS[name]()
-    token = server.play(f"{name}-{os.path.basename(path)}", *flow.steps)
+    token = model.play(f"{name}-{os.path.basename(path)}", *flow.steps)
     cwd = directory / "work"
     cwd.mkdir()
-    env = environment(server, directory / "home")
+    env = environment(model, directory / "home")
     program = await Program.start(path, *flow.arguments, cwd=cwd, env=env, answer=flow.answer)
     try:
         program.send(initialize(hooks=flow.hooks))

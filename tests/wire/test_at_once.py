@@ -2,26 +2,26 @@
 
 from pathlib import Path
 
+from tests.kit.program import BOBSTAY, Program, environment, initialize, prompt, request
 from tests.modelserver import ModelServer
 from tests.wire.flows import say
-from tests.wire.program import BOBSTAY, Program, environment, initialize, prompt, request
 
 
-async def test_prompts_written_at_once_are_answered_one_after_the_other(server: ModelServer, tmp_path: Path) -> None:
-    first, second = server.play("first", say("One.")), server.play("second", say("Two."))
-    program = await Program.start(BOBSTAY, cwd=tmp_path, env=environment(server, tmp_path / "home"))
+async def test_prompts_written_at_once_are_answered_one_after_the_other(model: ModelServer, tmp_path: Path) -> None:
+    first, second = model.play("first", say("One.")), model.play("second", say("Two."))
+    program = await Program.start(BOBSTAY, cwd=tmp_path, env=environment(model, tmp_path / "home"))
     try:
         program.send(prompt(first), prompt(second))
         assert await program.end() == 0
     finally:
         await program.kill()
     assert [frame["result"] for frame in program.frames if frame["type"] == "result"] == ["One.", "Two."]
-    assert second not in str(server.requests[0].body)
+    assert second not in str(model.requests[0].body)
 
 
-async def test_an_interrupt_written_right_behind_a_prompt_ends_its_turn(server: ModelServer, tmp_path: Path) -> None:
-    token = server.play("first", say("One."))
-    program = await Program.start(BOBSTAY, cwd=tmp_path, env=environment(server, tmp_path / "home"))
+async def test_an_interrupt_written_right_behind_a_prompt_ends_its_turn(model: ModelServer, tmp_path: Path) -> None:
+    token = model.play("first", say("One."))
+    program = await Program.start(BOBSTAY, cwd=tmp_path, env=environment(model, tmp_path / "home"))
     try:
         program.send(initialize(), prompt(token), request(2, "interrupt"))
         result = await program.until("result")

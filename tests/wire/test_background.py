@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.kit.program import BOBSTAY, Frame, Program, environment, initialize, kind_of, prompt, request
 from tests.modelserver import Call, Gate, ModelServer, Say, Step
 from tests.wire.flows import AWAIT_FILE, say, wait_for
-from tests.wire.program import BOBSTAY, Frame, Program, environment, initialize, kind_of, prompt, request
 
 BYPASS = "--dangerously-skip-permissions"
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -29,9 +29,9 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(server: ModelServer, work: Path, tmp_path: Path) -> Start:
+def start(model: ModelServer, work: Path, tmp_path: Path) -> Start:
     def run(*arguments: str, wait: str = "600000") -> "subprocess.Popen[str]":
-        env = environment(server, tmp_path / "home") | {"CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS": wait, "IS_SANDBOX": "1"}
+        env = environment(model, tmp_path / "home") | {"CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS": wait, "IS_SANDBOX": "1"}
         pipe = subprocess.PIPE
         command = [BOBSTAY, *arguments, BYPASS]
         return subprocess.Popen(
@@ -48,23 +48,23 @@ def ended(process: "subprocess.Popen[str]") -> tuple[str, str, int]:
 
 @pytest.mark.parametrize("given", [{"run_in_background": True}, {"timeout": 100}])
 def test_text_is_the_answer_given_after_the_command_ended(
-    server: ModelServer, start: Start, work: Path, given: dict[str, Any]
+    model: ModelServer, start: Start, work: Path, given: dict[str, Any]
 ) -> None:
     """Also for a command that outlasted its call."""
     gate = Gate()
     call = Step(blocks=[Call("Bash", {"command": AWAIT_FILE, **given}, "toolu_1")])
-    token = server.play("t", call, say("I will report.", gate=gate), say("PASSED"))
+    token = model.play("t", call, say("I will report.", gate=gate), say("PASSED"))
     process = start("-p", token)
     gate.wait_reached()
     gate.open()
     (work / "go").touch()
     assert ended(process) == ("PASSED\n", "", 0)
-    assert "<task-notification>" in str(server.requests[-1].body["messages"][-1])
+    assert "<task-notification>" in str(model.requests[-1].body["messages"][-1])
 
 
-def test_json_is_the_result_of_the_last_turn(server: ModelServer, start: Start, work: Path) -> None:
+def test_json_is_the_result_of_the_last_turn(model: ModelServer, start: Start, work: Path) -> None:
     gate = Gate()
-    token = server.play("t", background(AWAIT_FILE), say("I will report.", gate=gate), say("PASSED"))
+    token = model.play("t", background(AWAIT_FILE), say("I will report.", gate=gate), say("PASSED"))
     process = start("-p", token, "--output-format", "json")
     gate.wait_reached()
     gate.open()
@@ -73,10 +73,10 @@ def test_json_is_the_result_of_the_last_turn(server: ModelServer, start: Start, 
     assert (json.loads(out)["result"], code) == ("PASSED", 0)
 
 
-def test_a_stream_tells_of_the_task_and_of_both_turns(server: ModelServer, start: Start, work: Path) -> None:
+def test_a_stream_tells_of_the_task_and_of_both_turns(model: ModelServer, start: Start, work: Path) -> None:
     """The frames and their fields are those of trace 29_background_bash of the first implementation (2.1.325)."""
     gate = Gate()
-    token = server.play(
+    token = model.play(
         "t", background(AWAIT_FILE, description="Background job"), say("Started it.", gate=gate), say("It finished.")
     )
     process = start("-p", token, "--output-format", "stream-json", "--verbose")
@@ -111,35 +111,35 @@ def test_a_stream_tells_of_the_task_and_of_both_turns(server: ModelServer, start
     assert second["result"] == "It finished."
 
 
-def test_what_still_runs_when_the_time_is_over_is_ended_and_named(server: ModelServer, start: Start) -> None:
-    token = server.play("t", background("sleep 300", description="watch files"), say("It runs."))
+def test_what_still_runs_when_the_time_is_over_is_ended_and_named(model: ModelServer, start: Start) -> None:
+    token = model.play("t", background("sleep 300", description="watch files"), say("It runs."))
     out, err, code = ended(start("-p", token, wait="50"))
     assert (out, code) == ("It runs.\n", 0)
     assert err == 'Warning: still running in the background, ended with the session: "watch files"\n'
 
 
-def test_the_time_of_a_run_is_over_for_what_it_waits_for_too(server: ModelServer, start: Start) -> None:
-    token = server.play("t", background("sleep 307"), say("It runs."))
+def test_the_time_of_a_run_is_over_for_what_it_waits_for_too(model: ModelServer, start: Start) -> None:
+    token = model.play("t", background("sleep 307"), say("It runs."))
     out, err, code = ended(start("-p", token, "--max-seconds", "3"))
     assert (out, code, "sleep 307" in err) == ("It runs.\n", 0, True)
 
 
-def test_what_a_command_left_running_is_not_waited_for(server: ModelServer, start: Start) -> None:
+def test_what_a_command_left_running_is_not_waited_for(model: ModelServer, start: Start) -> None:
     """`npm run dev &` in print mode."""
-    token = server.play("t", Step(blocks=[Call("Bash", {"command": "sleep 301 & echo up"}, "a")]), say("It is up."))
+    token = model.play("t", Step(blocks=[Call("Bash", {"command": "sleep 301 & echo up"}, "a")]), say("It is up."))
     out, err, code = ended(start("-p", token))
     assert (out, code) == ("It is up.\n", 0)
     assert "sleep 301 & echo up" in err
 
 
-def test_a_run_that_a_limit_ended_waits_for_nothing(server: ModelServer, start: Start) -> None:
-    token = server.play("t", background("sleep 302"), say("never"))
+def test_a_run_that_a_limit_ended_waits_for_nothing(model: ModelServer, start: Start) -> None:
+    token = model.play("t", background("sleep 302"), say("never"))
     out, err, code = ended(start("-p", token, "--max-turns", "1"))
     assert (code, "max turns" in out, "sleep 302" in err) == (1, True, True)
 
 
-def test_a_signal_ends_the_waiting(server: ModelServer, start: Start, work: Path) -> None:
-    token = server.play("t", background("touch up; sleep 303"), say("It runs."))
+def test_a_signal_ends_the_waiting(model: ModelServer, start: Start, work: Path) -> None:
+    token = model.play("t", background("touch up; sleep 303"), say("It runs."))
     process = start("-p", token, "--output-format", "stream-json", "--verbose")
     assert process.stdout is not None
     for line in process.stdout:
@@ -150,17 +150,17 @@ def test_a_signal_ends_the_waiting(server: ModelServer, start: Start, work: Path
     assert code == 143
 
 
-def test_a_resumed_session_is_told_what_became_of_its_commands(server: ModelServer, start: Start) -> None:
-    token = server.play("t", background("sleep 304"), say("It runs."))
+def test_a_resumed_session_is_told_what_became_of_its_commands(model: ModelServer, start: Start) -> None:
+    token = model.play("t", background("sleep 304"), say("It runs."))
     ended(start("-p", token, wait="50"))
-    assert ended(start("-p", "-c", server.play("again", say("I see."))))[0] == "I see.\n"
-    assert "was stopped" in str(server.requests[-1].body["messages"])
+    assert ended(start("-p", "-c", model.play("again", say("I see."))))[0] == "I see.\n"
+    assert "was stopped" in str(model.requests[-1].body["messages"])
 
 
-async def test_a_host_may_stop_a_task(server: ModelServer, work: Path, tmp_path: Path) -> None:
-    token = server.play("t", background("sleep 305"), say("It runs."))
+async def test_a_host_may_stop_a_task(model: ModelServer, work: Path, tmp_path: Path) -> None:
+    token = model.play("t", background("sleep 305"), say("It runs."))
     program = await Program.start(
-        BOBSTAY, "--allowedTools", "Bash", cwd=work, env=environment(server, tmp_path / "home")
+        BOBSTAY, "--allowedTools", "Bash", cwd=work, env=environment(model, tmp_path / "home")
     )
     try:
         program.send(initialize())
@@ -178,11 +178,11 @@ async def test_a_host_may_stop_a_task(server: ModelServer, work: Path, tmp_path:
 
 
 async def test_a_host_that_closed_its_end_still_gets_the_turn_of_a_command(
-    server: ModelServer, work: Path, tmp_path: Path
+    model: ModelServer, work: Path, tmp_path: Path
 ) -> None:
-    token = server.play("t", background(f"touch up; {AWAIT_FILE}"), say("It runs."), say("It ended."))
+    token = model.play("t", background(f"touch up; {AWAIT_FILE}"), say("It runs."), say("It ended."))
     program = await Program.start(
-        BOBSTAY, "--allowedTools", "Bash", cwd=work, env=environment(server, tmp_path / "home")
+        BOBSTAY, "--allowedTools", "Bash", cwd=work, env=environment(model, tmp_path / "home")
     )
     try:
         program.send(initialize())
@@ -199,11 +199,11 @@ async def test_a_host_that_closed_its_end_still_gets_the_turn_of_a_command(
 
 
 async def test_what_still_runs_when_a_host_has_closed_its_end_is_ended_and_named(
-    server: ModelServer, work: Path, tmp_path: Path
+    model: ModelServer, work: Path, tmp_path: Path
 ) -> None:
-    token = server.play("t", background("sleep 306", description="watch files"), say("It runs."))
+    token = model.play("t", background("sleep 306", description="watch files"), say("It runs."))
     flags = ("--allowedTools", "Bash", "--max-seconds", "3")
-    program = await Program.start(BOBSTAY, *flags, cwd=work, env=environment(server, tmp_path / "home"))
+    program = await Program.start(BOBSTAY, *flags, cwd=work, env=environment(model, tmp_path / "home"))
     try:
         program.send(initialize())
         program.send(prompt(token))
@@ -216,17 +216,17 @@ async def test_what_still_runs_when_a_host_has_closed_its_end_is_ended_and_named
 
 
 async def test_a_prompt_while_a_command_runs_is_answered_at_once(
-    server: ModelServer, work: Path, tmp_path: Path
+    model: ModelServer, work: Path, tmp_path: Path
 ) -> None:
-    token = server.play("t", background(AWAIT_FILE), say("It runs."))
+    token = model.play("t", background(AWAIT_FILE), say("It runs."))
     program = await Program.start(
-        BOBSTAY, "--allowedTools", "Bash", cwd=work, env=environment(server, tmp_path / "home")
+        BOBSTAY, "--allowedTools", "Bash", cwd=work, env=environment(model, tmp_path / "home")
     )
     try:
         program.send(initialize())
         program.send(prompt(token))
         await program.until("idle")
-        program.send(prompt(server.play("other", Step(blocks=[Say("Yes?")]), Step(blocks=[Say("It ended.")]))))
+        program.send(prompt(model.play("other", Step(blocks=[Say("Yes?")]), Step(blocks=[Say("It ended.")]))))
         await program.until("idle", 2)
         (work / "go").touch()
         assert (await program.until("result", 3))["result"] == "It ended."
@@ -243,24 +243,24 @@ async def test_a_prompt_while_a_command_runs_is_answered_at_once(
     ],
 )
 def test_limits_hold_for_all_turns_of_a_prompt(
-    server: ModelServer, start: Start, work: Path, limit: tuple[str, str], output: str
+    model: ModelServer, start: Start, work: Path, limit: tuple[str, str], output: str
 ) -> None:
     """Three calls of 120 tokens each: two before the command ended and one after."""
     gate = Gate()
     last = Step(blocks=[Call("Bash", {"command": "true"}, "toolu_2")])
-    token = server.play("t", background(AWAIT_FILE), say("I will report.", gate=gate), last, say("MORE"))
+    token = model.play("t", background(AWAIT_FILE), say("I will report.", gate=gate), last, say("MORE"))
     process = start("-p", token, *limit)
     gate.wait_reached()
     gate.open()
     (work / "go").touch()
     out, _, code = ended(process)
     assert (out, code) == (f"{output}\n", 1)
-    assert len(server.requests) == 3
+    assert len(model.requests) == 3
 
 
-def test_limits_hold_for_a_command_that_ended_during_the_answer(server: ModelServer, start: Start, work: Path) -> None:
+def test_limits_hold_for_a_command_that_ended_during_the_answer(model: ModelServer, start: Start, work: Path) -> None:
     gate = Gate()
-    token = server.play("t", background(AWAIT_FILE), say("I will report.", gate=gate), say("never"))
+    token = model.play("t", background(AWAIT_FILE), say("I will report.", gate=gate), say("never"))
     process = start("-p", token, "--max-turns", "2", "--output-format", "stream-json", "--verbose")
     assert process.stdout is not None
     gate.wait_reached()
@@ -270,4 +270,4 @@ def test_limits_hold_for_a_command_that_ended_during_the_answer(server: ModelSer
             break
     gate.open()
     out, _, code = ended(process)
-    assert (json.loads(out.splitlines()[-1])["subtype"], code, len(server.requests)) == ("error_max_turns", 1, 2)
+    assert (json.loads(out.splitlines()[-1])["subtype"], code, len(model.requests)) == ("error_max_turns", 1, 2)

@@ -23,7 +23,7 @@ from bobstay.model.live_events import InputDelta, MessageBegan, Retrying, TextDe
 from bobstay.model.message import Image, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.wire.event_encoder import EventEncoder
 from bobstay.wire.wire_frames import Facts, Frame
-from tests.work import calls
+from tests.kit.processor_work import calls
 
 SESSION = "5e551017-0000-4000-8000-000000000001"
 HOST_ID = "0057aaaa-0000-4000-8000-000000000002"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bobstay.wire.line_limit import LINE_LIMIT, encode_line, shrink
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 
 LEAVES = st.one_of(st.none(), st.booleans(), st.integers(-(10**9), 10**9), st.text(max_size=30))
 LONG = st.builds(lambda piece, times: piece * times, st.text(min_size=1, max_size=4), st.integers(1, 900))

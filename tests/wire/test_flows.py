@@ -9,23 +9,23 @@ from typing import Any
 
 import pytest
 
-from tests.deadline import DEADLINE
+from tests.kit.program import BOBSTAY, Program, environment, initialize, kind_of, prompt, request
+from tests.kit.waiting import DEADLINE
 from tests.modelserver import Call, Gate, ModelServer, Say, Step
 from tests.wire.flows import FLOWS, allow, check, drive, say, wait_for
-from tests.wire.program import BOBSTAY, Program, environment, initialize, kind_of, prompt, request
 
 Start = Callable[..., Awaitable[Program]]
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
 @pytest.fixture
-async def start(server: ModelServer, tmp_path: Path) -> AsyncIterator[Start]:
+async def start(model: ModelServer, tmp_path: Path) -> AsyncIterator[Start]:
     running: list[Program] = []
     work = tmp_path / "work"
 
     async def begin(*arguments: str, **more: Any) -> Program:
         work.mkdir(exist_ok=True)
-        env = {**environment(server, tmp_path / "home"), **more.pop("env", {})}
+        env = {**environment(model, tmp_path / "home"), **more.pop("env", {})}
         program = await Program.start(BOBSTAY, *arguments, cwd=work, env=env, **more)
         running.append(program)
         return program
@@ -36,28 +36,28 @@ async def start(server: ModelServer, tmp_path: Path) -> AsyncIterator[Start]:
 
 
 @pytest.mark.parametrize("name", FLOWS)
-async def test_a_flow_is_golden(name: str, server: ModelServer, tmp_path: Path) -> None:
-    check(name, await drive(BOBSTAY, name, server, tmp_path))
+async def test_a_flow_is_golden(name: str, model: ModelServer, tmp_path: Path) -> None:
+    check(name, await drive(BOBSTAY, name, model, tmp_path))
 
 
-async def test_a_bare_prompt_works_without_initialize(server: ModelServer, start: Start) -> None:
+async def test_a_bare_prompt_works_without_initialize(model: ModelServer, start: Start) -> None:
     program = await start()
-    program.send(prompt(server.play("t", say("Hi."))))
+    program.send(prompt(model.play("t", say("Hi."))))
     assert (await program.until("result"))["result"] == "Hi."
     assert await program.end() == 0
 
 
-async def test_no_state_is_told_to_who_did_not_ask(server: ModelServer, start: Start) -> None:
+async def test_no_state_is_told_to_who_did_not_ask(model: ModelServer, start: Start) -> None:
     program = await start(env={"CLAUDE_CODE_SDK_READS_SESSION_STATE": "0"})
-    program.send(prompt(server.play("t", say("Hi."))))
+    program.send(prompt(model.play("t", say("Hi."))))
     await program.until("result")
     assert await program.end() == 0
     assert [kind_of(frame) for frame in program.frames] == ["init", "assistant:text", "result"]
 
 
-async def test_what_is_unknown_is_ignored(server: ModelServer, start: Start) -> None:
+async def test_what_is_unknown_is_ignored(model: ModelServer, start: Start) -> None:
     program = await start()
-    program.send({"type": "keep_alive"}, {"type": "mystery", "x": 1}, {"x": 1}, prompt(server.play("t", say("Hi."))))
+    program.send({"type": "keep_alive"}, {"type": "mystery", "x": 1}, {"x": 1}, prompt(model.play("t", say("Hi."))))
     assert (await program.until("result"))["result"] == "Hi."
 
 
@@ -70,10 +70,10 @@ async def test_a_line_that_is_no_json_ends_the_program_with_a_word(start: Start)
     assert "Traceback" not in errors
 
 
-async def test_the_end_of_input_lets_the_turn_finish(server: ModelServer, start: Start) -> None:
+async def test_the_end_of_input_lets_the_turn_finish(model: ModelServer, start: Start) -> None:
     gate = Gate()
     program = await start()
-    program.send(prompt(server.play("t", Step(blocks=[Say("Finished.")], gate=gate))))
+    program.send(prompt(model.play("t", Step(blocks=[Say("Finished.")], gate=gate))))
     await gate.reached()
     assert program.process.stdin is not None
     program.process.stdin.close()
@@ -92,10 +92,10 @@ async def test_sigterm_ends_an_idle_program_at_once(start: Start) -> None:
     assert await program.errors() == ""
 
 
-async def test_sigterm_in_a_turn_still_tells_how_it_ended(server: ModelServer, start: Start) -> None:
+async def test_sigterm_in_a_turn_still_tells_how_it_ended(model: ModelServer, start: Start) -> None:
     gate = Gate()
     program = await start()
-    program.send(prompt(server.play("t", Step(blocks=[Say("half"), Say("never")], gate=gate, gate_after=1))))
+    program.send(prompt(model.play("t", Step(blocks=[Say("half"), Say("never")], gate=gate, gate_after=1))))
     await gate.reached()
     program.process.send_signal(signal.SIGTERM)
     assert (await program.until("result"))["terminal_reason"] == "aborted_streaming"
@@ -104,10 +104,10 @@ async def test_sigterm_in_a_turn_still_tells_how_it_ended(server: ModelServer, s
     gate.open()
 
 
-async def test_a_bad_line_in_a_turn_ends_it_and_the_program(server: ModelServer, start: Start) -> None:
+async def test_a_bad_line_in_a_turn_ends_it_and_the_program(model: ModelServer, start: Start) -> None:
     gate = Gate()
     program = await start()
-    program.send(prompt(server.play("t", Step(blocks=[Say("half"), Say("never")], gate=gate, gate_after=1))))
+    program.send(prompt(model.play("t", Step(blocks=[Say("half"), Say("never")], gate=gate, gate_after=1))))
     await gate.reached()
     program.write(b"nonsense\n")
     assert (await program.until("result"))["is_error"] is True
@@ -117,12 +117,12 @@ async def test_a_bad_line_in_a_turn_ends_it_and_the_program(server: ModelServer,
 
 
 async def test_a_host_that_stops_reading_in_a_turn_leaves_nothing_behind(
-    server: ModelServer, start: Start, tmp_path: Path
+    model: ModelServer, start: Start, tmp_path: Path
 ) -> None:
     """F12: the tool that ran is gone with the program."""
     command = "echo $$ > pid; sleep 0.3; echo $$ > pid; exec sleep 60"
     program = await start("--allowedTools", "Bash,Edit", "--include-partial-messages")
-    program.send(prompt(server.play("t", Step(blocks=[Call("Bash", {"command": command}, "t1")]), say("never"))))
+    program.send(prompt(model.play("t", Step(blocks=[Call("Bash", {"command": command}, "t1")]), say("never"))))
     await wait_for(tmp_path / "work" / "pid")
     program.process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]  # no public way to stop reading
     program.send(request(2, "interrupt"))
@@ -133,33 +133,33 @@ async def test_a_host_that_stops_reading_in_a_turn_leaves_nothing_behind(
     assert not pid or not Path(f"/proc/{pid}").exists()
 
 
-async def test_a_question_to_a_host_that_hung_up_is_a_no(server: ModelServer, start: Start) -> None:
+async def test_a_question_to_a_host_that_hung_up_is_a_no(model: ModelServer, start: Start) -> None:
     program = await start("--permission-prompt-tool", "stdio")
     step = Step(blocks=[Call("Bash", {"command": "touch made.txt"}, "t1")])
-    program.send(prompt(server.play("t", step, say("Done."))))
+    program.send(prompt(model.play("t", step, say("Done."))))
     await program.until("can_use_tool")
     assert await program.end() == 0
     (reply,) = [frame for frame in program.frames if kind_of(frame) == "user:tool_result"]
     assert "Tool permission request failed" in reply["message"]["content"][0]["content"]
 
 
-async def test_images_of_many_megabytes_reach_the_model(server: ModelServer, start: Start) -> None:
-    token = server.play("t", say("Saw it."))
+async def test_images_of_many_megabytes_reach_the_model(model: ModelServer, start: Start) -> None:
+    token = model.play("t", say("Saw it."))
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
     filler = {"type": "text", "text": "x" * 3_000_000}
     program = await start()
     program.send(prompt([{"type": "text", "text": token}, image, filler]))
     assert (await program.until("result"))["result"] == "Saw it."
-    content = server.requests[0].body["messages"][0]["content"]
+    content = model.requests[0].body["messages"][0]["content"]
     assert "image" in [block["type"] for block in content]
 
 
-async def test_content_we_cannot_read_is_named_to_the_model(server: ModelServer, start: Start) -> None:
+async def test_content_we_cannot_read_is_named_to_the_model(model: ModelServer, start: Start) -> None:
     program = await start()
     document = {"type": "document", "source": {"type": "url", "url": "https://example.org/a.pdf"}}
-    program.send(prompt([{"type": "text", "text": server.play("t", say("Hm."))}, document]))
+    program.send(prompt([{"type": "text", "text": model.play("t", say("Hm."))}, document]))
     await program.until("result")
-    assert "content of type 'document' is not supported" in json.dumps(server.requests[0].body["messages"])
+    assert "content of type 'document' is not supported" in json.dumps(model.requests[0].body["messages"])
 
 
 async def test_a_prompt_without_content_is_answered_with_an_error(start: Start) -> None:
@@ -168,12 +168,12 @@ async def test_a_prompt_without_content_is_answered_with_an_error(start: Start) 
     assert (await program.until("result"))["is_error"] is True
 
 
-async def test_a_prompt_during_an_answer_gets_a_turn_of_its_own(server: ModelServer, start: Start) -> None:
+async def test_a_prompt_during_an_answer_gets_a_turn_of_its_own(model: ModelServer, start: Start) -> None:
     gate = Gate()
     program = await start()
-    program.send(prompt(server.play("a", Step(blocks=[Say("First.")], gate=gate))))
+    program.send(prompt(model.play("a", Step(blocks=[Say("First.")], gate=gate))))
     await gate.reached()
-    program.send(prompt(server.play("b", say("Second."))), request(9, "mcp_status"))
+    program.send(prompt(model.play("b", say("Second."))), request(9, "mcp_status"))
     await program.until("answer:success")
     gate.open()
     await program.until("result", 2)
@@ -183,12 +183,12 @@ async def test_a_prompt_during_an_answer_gets_a_turn_of_its_own(server: ModelSer
     assert [frame["result"] for frame in program.frames if frame["type"] == "result"] == ["First.", "Second."]
 
 
-async def test_a_prompt_during_a_tool_is_folded_in(server: ModelServer, start: Start, tmp_path: Path) -> None:
+async def test_a_prompt_during_a_tool_is_folded_in(model: ModelServer, start: Start, tmp_path: Path) -> None:
     """H3-9: one result for both prompts, and the model receives the second together with the tool's output."""
     command = "touch started; until [ -e go ]; do sleep 0.05; done"
     steps = [Step(blocks=[Call("Bash", {"command": command}, "t1")]), say("Both seen.")]
     program = await start("--allowedTools", "Bash", "--replay-user-messages")
-    program.send(prompt(server.play("t", *steps)))
+    program.send(prompt(model.play("t", *steps)))
     await wait_for(tmp_path / "work" / "started")
     program.send(prompt("ALSO-THIS", uuid="00000000-0000-4000-8000-0000000000aa"))
     await program.until("lifecycle:queued")
@@ -200,10 +200,10 @@ async def test_a_prompt_during_a_tool_is_folded_in(server: ModelServer, start: S
         *("replay", "lifecycle:queued", "user:tool_result", "replay"),
         *("lifecycle:started", "lifecycle:completed", "result"),
     ]
-    assert "ALSO-THIS" in json.dumps(server.requests[1].body["messages"][-1])
+    assert "ALSO-THIS" in json.dumps(model.requests[1].body["messages"][-1])
 
 
-async def test_requests_are_answered_each_in_its_own_way(server: ModelServer, start: Start) -> None:
+async def test_requests_are_answered_each_in_its_own_way(model: ModelServer, start: Start) -> None:
     program = await start()
     asked = [
         request(1, "initialize", hooks=None),
@@ -266,14 +266,14 @@ async def test_an_unknown_session_is_a_result_before_any_answer(start: Start) ->
     assert len(program.frames) == 1
 
 
-async def test_an_interrupt_keeps_what_is_queued(server: ModelServer, start: Start) -> None:
+async def test_an_interrupt_keeps_what_is_queued(model: ModelServer, start: Start) -> None:
     """F36: a message sent while busy survives the end of the turn it came in."""
     gate = Gate()
     program = await start("--include-partial-messages")
-    program.send(prompt(server.play("a", Step(blocks=[Say("half"), Say("never")], gate=gate, gate_after=1))))
+    program.send(prompt(model.play("a", Step(blocks=[Say("half"), Say("never")], gate=gate, gate_after=1))))
     await gate.reached()
     await program.until("content_block_delta")
-    program.send(prompt(server.play("b", say("Next."))), request(2, "interrupt"))
+    program.send(prompt(model.play("b", say("Next."))), request(2, "interrupt"))
     answer = await program.until("answer:success")
     assert len(answer["response"]["response"]["still_queued"]) == 1
     await program.until("result", 2)
@@ -284,18 +284,18 @@ async def test_an_interrupt_keeps_what_is_queued(server: ModelServer, start: Sta
     assert events.count("message_start") == events.count("message_stop") == 2
 
 
-async def test_many_questions_at_once_do_not_lock_up(server: ModelServer, start: Start) -> None:
+async def test_many_questions_at_once_do_not_lock_up(model: ModelServer, start: Start) -> None:
     """F29: many questions at once are all asked and all answered, whoever writes much before reading."""
     calls: list[Any] = [Call("Bash", {"command": f"touch f{number}"}, f"t{number}") for number in range(12)]
     program = await start("--permission-prompt-tool", "stdio", answer=allow)
     program.send(*[request(number, "get_context_usage") for number in range(300)])
-    program.send(prompt(server.play("t", Step(blocks=calls), say("All done."))))
+    program.send(prompt(model.play("t", Step(blocks=calls), say("All done."))))
     result = await program.until("result")
     assert (result["result"], result["num_turns"]) == ("All done.", 13)
     assert await program.end() == 0
 
 
-async def test_no_line_is_longer_than_hosts_read(server: ModelServer, start: Start, tmp_path: Path) -> None:
+async def test_no_line_is_longer_than_hosts_read(model: ModelServer, start: Start, tmp_path: Path) -> None:
     """F23: a big file edited: its whole content is in the display, and must not break the host."""
     (tmp_path / "work").mkdir()
     path = tmp_path / "work" / "big.txt"
@@ -306,15 +306,15 @@ async def test_no_line_is_longer_than_hosts_read(server: ModelServer, start: Sta
         say("Edited."),
     ]
     program = await start("--permission-mode", "acceptEdits")
-    program.send(prompt(server.play("t", *steps)))
+    program.send(prompt(model.play("t", *steps)))
     assert (await program.until("result"))["result"] == "Edited."
     assert path.read_text().startswith("begin\n")
     assert max(len(json.dumps(frame, ensure_ascii=False)) for frame in program.frames) < 1024 * 1024
 
 
-async def test_a_transcript_is_mirrored_before_the_result(server: ModelServer, start: Start) -> None:
+async def test_a_transcript_is_mirrored_before_the_result(model: ModelServer, start: Start) -> None:
     program = await start("--session-mirror")
-    program.send(prompt(server.play("t", say("Mirrored."))))
+    program.send(prompt(model.play("t", say("Mirrored."))))
     result = await program.until("result")
     assert await program.end() == 0
     kinds = [kind_of(frame) for frame in program.frames]

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from tests.kit.web_server import serving
 from tests.modelserver import Call, ModelServer, Step
-from tests.webserver import serving
 from tests.wire.flows import say
 from tests.wire.user_environment import UserEnvironment
 
 
 @pytest.fixture
-def cli(server: ModelServer, tmp_path: Path) -> UserEnvironment:
-    return UserEnvironment(server, tmp_path)
+def cli(model: ModelServer, tmp_path: Path) -> UserEnvironment:
+    return UserEnvironment(model, tmp_path)
 
 
 def counting(folder: Path) -> str:
@@ -198,7 +198,7 @@ async def test_a_key_can_be_tested_before_it_is_stored(cli: UserEnvironment) -> 
         without_model = await login("other-key-123456")  # it was let in, and only the model is not there
     assert (refused.returncode, accepted.returncode, without_model.returncode) == (1, 0, 0)
     assert "was not stored: The key was refused: invalid x-api-key" in refused.stderr
-    keys = [received.headers["x-api-key"] for received in site.heard]
+    keys = [received.headers["x-api-key"] for received in site.received]
     assert keys == ["wrong-key-123456", "right-key-123456", "other-key-123456"]
 
 

@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 from bobstay.config.paths import MANAGED
+from tests.kit.program import BOBSTAY, environment
 from tests.modelserver import ModelServer
 from tests.wire.flows import say
-from tests.wire.program import BOBSTAY, environment
 
 
 def beside(settings: Path) -> list[str]:
@@ -21,7 +21,7 @@ def beside(settings: Path) -> list[str]:
     return [program, "--dev-bind", "/", "/", "--tmpfs", "/etc", *same, "--ro-bind", str(settings), MANAGED, "--"]
 
 
-def test_no_variable_and_no_flag_takes_an_administrators_hooks_away(server: ModelServer, tmp_path: Path) -> None:
+def test_no_variable_and_no_flag_takes_an_administrators_hooks_away(model: ModelServer, tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "persons").mkdir()
     files = {"administrator": tmp_path / "managed.json", "person": tmp_path / "persons" / "settings.json"}
@@ -29,11 +29,11 @@ def test_no_variable_and_no_flag_takes_an_administrators_hooks_away(server: Mode
         hook = {"type": "command", "command": f"touch {tmp_path}/ran-{whose}"}
         file.write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}}))
     elsewhere = {"BOBSTAY_HOME": str(tmp_path / "persons"), "CLAUDE_CONFIG_DIR": str(tmp_path / "persons")}
-    command = [BOBSTAY, "-p", server.play("t", say("Hello.")), "--settings", '{"disableAllHooks": true}']
+    command = [BOBSTAY, "-p", model.play("t", say("Hello.")), "--settings", '{"disableAllHooks": true}']
     ended = subprocess.run(
         [*beside(files["administrator"]), *command, "--setting-sources", ""],
         cwd=tmp_path / "work",
-        env=environment(server, tmp_path / "home") | elsewhere,
+        env=environment(model, tmp_path / "home") | elsewhere,
         capture_output=True,
         text=True,
         timeout=200,

@@ -8,24 +8,24 @@ from typing import TypeAlias
 
 import pytest
 
-from tests.authority import Authority
+from tests.kit.certificate_authority import CertificateAuthority
+from tests.kit.program import BOBSTAY, environment
+from tests.kit.proxy_server import proxying
+from tests.kit.sockets import listening
+from tests.kit.web_server import serving
 from tests.modelserver import Call, ModelServer, Step
-from tests.proxyserver import proxying
-from tests.unit.providers.sockets import listening
-from tests.webserver import serving
 from tests.wire.flows import say
-from tests.wire.program import BOBSTAY, environment
 
 Ended: TypeAlias = "subprocess.CompletedProcess[str]"
 
 
 @pytest.fixture
-def run(server: ModelServer, tmp_path: Path) -> Callable[..., Ended]:
+def run(model: ModelServer, tmp_path: Path) -> Callable[..., Ended]:
     work = tmp_path / "work"
     work.mkdir()
 
     def start(*arguments: str, **variables: str) -> Ended:
-        env = environment(server, tmp_path / "home") | variables
+        env = environment(model, tmp_path / "home") | variables
         env.pop("CLAUDE_CODE_ENTRYPOINT")
         env = {name: value for name, value in env.items() if value}
         return subprocess.run(
@@ -35,11 +35,11 @@ def run(server: ModelServer, tmp_path: Path) -> Callable[..., Ended]:
     return start
 
 
-def test_a_local_model_is_reached_past_a_proxy(server: ModelServer, run: Callable[..., Ended]) -> None:
+def test_a_local_model_is_reached_past_a_proxy(model: ModelServer, run: Callable[..., Ended]) -> None:
     nowhere = "http://127.0.0.1:9"
     ended = run(
-        *("-p", server.play("t", say("Hello.")), "--model", "ollama/qwen3"),
-        OLLAMA_HOST=server.url,
+        *("-p", model.play("t", say("Hello.")), "--model", "ollama/qwen3"),
+        OLLAMA_HOST=model.url,
         HTTPS_PROXY=nowhere,
         HTTP_PROXY=nowhere,
         ALL_PROXY=nowhere,
@@ -65,7 +65,7 @@ def test_an_unknown_host_is_told_at_once(run: Callable[..., Ended]) -> None:
 async def test_a_certificate_that_is_not_trusted_is_told_at_once_with_what_helps(
     run: Callable[..., Ended], tmp_path: Path
 ) -> None:
-    authority = Authority(tmp_path)
+    authority = CertificateAuthority(tmp_path)
     received: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -84,61 +84,61 @@ async def test_a_certificate_that_is_not_trusted_is_told_at_once_with_what_helps
         assert received[-1].startswith(b"POST /v1/messages")
 
 
-def test_retries_are_told_on_stderr(server: ModelServer, run: Callable[..., Ended]) -> None:
-    token = server.play("t", Step(status=529, times=1, then=say("Hello.")))
+def test_retries_are_told_on_stderr(model: ModelServer, run: Callable[..., Ended]) -> None:
+    token = model.play("t", Step(status=529, times=1, then=say("Hello.")))
     ended = run("-p", token, CLAUDE_CODE_MAX_RETRIES="3")
     assert (ended.stdout, ended.returncode) == ("Hello.\n", 0)
     assert "scripted error. Trying again in" in ended.stderr
     assert "(1 of 3)" in ended.stderr
 
 
-def test_a_warning_of_the_run_is_told_on_stderr(server: ModelServer, run: Callable[..., Ended]) -> None:
+def test_a_warning_of_the_run_is_told_on_stderr(model: ModelServer, run: Callable[..., Ended]) -> None:
     """For example that Ollama gave the model a context window too small for the prompt (H3-12)."""
-    token = server.play("t", say("Hello."))
-    ended = run("-p", token, "--model", "ollama/qwen3-4k", OLLAMA_HOST=f"{server.url}/ollama")
+    token = model.play("t", say("Hello."))
+    ended = run("-p", token, "--model", "ollama/qwen3-4k", OLLAMA_HOST=f"{model.url}/ollama")
     assert (ended.stdout, ended.returncode) == ("Hello.\n", 0)
     assert "a context window of 4,096 tokens" in ended.stderr
 
 
-def test_a_fallback_and_its_end_are_told_on_stderr(server: ModelServer, run: Callable[..., Ended]) -> None:
+def test_a_fallback_and_its_end_are_told_on_stderr(model: ModelServer, run: Callable[..., Ended]) -> None:
     busy = Step(status=529, times=3, then=say("Hello."))
-    model = ("--model", "claude-sonnet-4-5", "--fallback-model", "claude-haiku-4-5")
-    ended = run("-p", server.play("t", busy), *model, CLAUDE_CODE_MAX_RETRIES="2")
+    models = ("--model", "claude-sonnet-4-5", "--fallback-model", "claude-haiku-4-5")
+    ended = run("-p", model.play("t", busy), *models, CLAUDE_CODE_MAX_RETRIES="2")
     assert (ended.stdout, ended.returncode) == ("Hello.\n", 0)
     assert "using claude-haiku-4-5" in ended.stderr
-    ended = run("-p", server.play("u", say("Hello again.")), "-c", CLAUDE_CODE_MAX_RETRIES="2")
+    ended = run("-p", model.play("u", say("Hello again.")), "-c", CLAUDE_CODE_MAX_RETRIES="2")
     assert "Using claude-sonnet-4-5 again" in ended.stderr
-    assert server.requests[-1].body["model"] == "claude-sonnet-4-5"
+    assert model.requests[-1].body["model"] == "claude-sonnet-4-5"
 
 
-def test_a_fallback_of_the_default_model_tells_its_name(server: ModelServer, run: Callable[..., Ended]) -> None:
+def test_a_fallback_of_the_default_model_tells_its_name(model: ModelServer, run: Callable[..., Ended]) -> None:
     busy = Step(status=529, times=3, then=say("Hello."))
-    ended = run("-p", server.play("t", busy), "--fallback-model", "claude-haiku-4-5", CLAUDE_CODE_MAX_RETRIES="2")
-    asked = server.requests[0].body["model"]
+    ended = run("-p", model.play("t", busy), "--fallback-model", "claude-haiku-4-5", CLAUDE_CODE_MAX_RETRIES="2")
+    asked = model.requests[0].body["model"]
     assert f"{asked} did not answer: using claude-haiku-4-5" in ended.stderr
-    ended = run("-p", server.play("u", say("Hello again.")), "-c")
+    ended = run("-p", model.play("u", say("Hello again.")), "-c")
     assert f"Using {asked} again" in ended.stderr
-    assert server.requests[-1].body["model"] == asked
+    assert model.requests[-1].body["model"] == asked
 
 
 async def test_models_and_web_pages_are_asked_through_the_proxy_of_the_environment(
-    server: ModelServer, run: Callable[..., Ended]
+    model: ModelServer, run: Callable[..., Ended]
 ) -> None:
     async with serving() as site:
         site.page("/", "<p>the page</p>")
-        hosts = {"docs.example.com:80": f"127.0.0.1:{site.port}", "models.test:80": server.url.removeprefix("http://")}
+        hosts = {"docs.example.com:80": f"127.0.0.1:{site.port}", "models.test:80": model.url.removeprefix("http://")}
         async with proxying(hosts, socks=True) as proxy:
             fetch = Step(blocks=[Call("WebFetch", {"url": "http://docs.example.com/"}, "t1")])
-            token = server.play("t", fetch, say("Read."))
+            token = model.play("t", fetch, say("Read."))
             variables = {"ALL_PROXY": f"socks5://{proxy.address}", "ANTHROPIC_BASE_URL": "http://models.test"}
             ended = await asyncio.to_thread(lambda: run("-p", token, "--allowed-tools", "WebFetch", **variables))
             assert ended.stdout == "Read.\n"
             assert set(proxy.asked) == {"models.test:80", "docs.example.com:80"}
-    assert "the page" in server.requests[-1].raw.decode()
+    assert "the page" in model.requests[-1].raw.decode()
 
 
 @pytest.mark.parametrize(
-    ("model", "variables"),
+    ("model_id", "variables"),
     [
         ("openrouter/x/y", {"OPENROUTER_API_KEY": "own-key", "OPENROUTER_BASE_URL": "{url}/v1"}),
         ("openai/gpt-5.5", {"OPENAI_API_KEY": "own-key", "OPENAI_BASE_URL": "{url}/v1"}),
@@ -146,13 +146,13 @@ async def test_models_and_web_pages_are_asked_through_the_proxy_of_the_environme
     ],
 )
 def test_headers_for_anthropic_go_to_nobody_else(
-    server: ModelServer, run: Callable[..., Ended], model: str, variables: dict[str, str]
+    model: ModelServer, run: Callable[..., Ended], model_id: str, variables: dict[str, str]
 ) -> None:
-    given = {name: value.format(url=server.url) for name, value in variables.items()}
+    given = {name: value.format(url=model.url) for name, value in variables.items()}
     secret = "Authorization: Bearer gateway-secret\nX-Team: blue"
-    assert run("-p", server.play("t", say("Hello.")), ANTHROPIC_CUSTOM_HEADERS=secret).stdout == "Hello.\n"
-    assert server.requests[-1].headers["authorization"] == "Bearer gateway-secret"
-    ended = run("-p", server.play("t", say("Hello.")), "--model", model, ANTHROPIC_CUSTOM_HEADERS=secret, **given)
+    assert run("-p", model.play("t", say("Hello.")), ANTHROPIC_CUSTOM_HEADERS=secret).stdout == "Hello.\n"
+    assert model.requests[-1].headers["authorization"] == "Bearer gateway-secret"
+    ended = run("-p", model.play("t", say("Hello.")), "--model", model_id, ANTHROPIC_CUSTOM_HEADERS=secret, **given)
     assert ended.stdout == "Hello.\n"
-    assert server.requests[-1].headers["authorization"] == "Bearer own-key"
-    assert "x-team" not in server.requests[-1].headers
+    assert model.requests[-1].headers["authorization"] == "Bearer own-key"
+    assert "x-team" not in model.requests[-1].headers

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.deadline import DEADLINE
+from tests.kit.program import BOBSTAY, environment
+from tests.kit.waiting import DEADLINE
 from tests.modelserver import Call, Gate, ModelServer, Say, Step
 from tests.wire.flows import say, touch
-from tests.wire.program import BOBSTAY, environment
 
 TOOLS = Step(
     blocks=[Say("Two at once."), Call("Bash", {"command": "echo 1"}, "t1"), Call("Bash", {"command": "echo 2"}, "t2")]
@@ -23,7 +23,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def started(server: ModelServer, tmp_path: Path) -> Callable[..., "subprocess.Popen[str]"]:
+def started(model: ModelServer, tmp_path: Path) -> Callable[..., "subprocess.Popen[str]"]:
     work = tmp_path / "work"
     work.mkdir()
 
@@ -36,7 +36,7 @@ def started(server: ModelServer, tmp_path: Path) -> Callable[..., "subprocess.Po
             stderr=pipe,
             text=True,
             cwd=work,
-            env=environment(server, tmp_path / "home"),
+            env=environment(model, tmp_path / "home"),
         )
 
     return start
@@ -52,20 +52,20 @@ def run(started: Callable[..., "subprocess.Popen[str]"]) -> Run:
     return finish
 
 
-def test_text_is_the_last_words_and_a_newline(server: ModelServer, run: Run) -> None:
-    ended = run("-p", server.play("t", TOOLS, say("Both done.")))
+def test_text_is_the_last_words_and_a_newline(model: ModelServer, run: Run) -> None:
+    ended = run("-p", model.play("t", TOOLS, say("Both done.")))
     assert (ended.stdout, ended.stderr, ended.returncode) == ("Both done.\n", "", 0)
 
 
-def test_the_prompt_may_be_piped(server: ModelServer, run: Run) -> None:
-    assert run("-p", stdin=server.play("t", say("Read it."))).stdout == "Read it.\n"
-    assert run("-p", "Look:", stdin=server.play("t", say("Read it."))).stdout == "Read it.\n"
-    asked = json.dumps(server.requests[-1].body["messages"])
+def test_the_prompt_may_be_piped(model: ModelServer, run: Run) -> None:
+    assert run("-p", stdin=model.play("t", say("Read it."))).stdout == "Read it.\n"
+    assert run("-p", "Look:", stdin=model.play("t", say("Read it."))).stdout == "Read it.\n"
+    asked = json.dumps(model.requests[-1].body["messages"])
     assert "Look:\\nSCN:t" in asked
 
 
-def test_json_is_one_result(server: ModelServer, run: Run) -> None:
-    ended = run("-p", "--output-format", "json", server.play("t", TOOLS, say("Both done.")))
+def test_json_is_one_result(model: ModelServer, run: Run) -> None:
+    ended = run("-p", "--output-format", "json", model.play("t", TOOLS, say("Both done.")))
     assert ended.stdout.count("\n") == 1
     result = json.loads(ended.stdout)
     assert (result["type"], result["result"], result["num_turns"], result["is_error"]) == (
@@ -76,28 +76,28 @@ def test_json_is_one_result(server: ModelServer, run: Run) -> None:
     )
 
 
-def test_verbose_json_is_an_array_of_all_frames(server: ModelServer, run: Run) -> None:
-    frames = json.loads(run("-p", "--output-format", "json", "--verbose", server.play("t", say("Hi."))).stdout)
+def test_verbose_json_is_an_array_of_all_frames(model: ModelServer, run: Run) -> None:
+    frames = json.loads(run("-p", "--output-format", "json", "--verbose", model.play("t", say("Hi."))).stdout)
     assert [frame["type"] for frame in frames] == ["system", "assistant", "result"]
 
 
 @pytest.mark.parametrize("verbose", [False, True])
-def test_json_has_the_whole_answer_however_long_it_is(server: ModelServer, run: Run, verbose: bool) -> None:
+def test_json_has_the_whole_answer_however_long_it_is(model: ModelServer, run: Run, verbose: bool) -> None:
     """The limit of a line is one of hosts that read a stream; a whole document has none."""
     answer = "0123456789abcdef" * (3 * 1024 * 1024 // 16)
     flags = ["--verbose"] if verbose else []
-    output = json.loads(run("-p", "--output-format", "json", *flags, server.play("t", say(answer))).stdout)
+    output = json.loads(run("-p", "--output-format", "json", *flags, model.play("t", say(answer))).stdout)
     assert (output[-1] if verbose else output)["result"] == answer
 
 
-def test_stream_json_has_no_control_traffic(server: ModelServer, run: Run) -> None:
-    ended = run("-p", "--output-format", "stream-json", "--verbose", server.play("t", TOOLS, say("Done.")))
+def test_stream_json_has_no_control_traffic(model: ModelServer, run: Run) -> None:
+    ended = run("-p", "--output-format", "stream-json", "--verbose", model.play("t", TOOLS, say("Done.")))
     types = [json.loads(line)["type"] for line in ended.stdout.splitlines()]
     assert types == ["system", "assistant", "assistant", "assistant", "user", "user", "assistant", "result"]
 
 
-def test_an_api_error_goes_to_stdout_and_fails(server: ModelServer, run: Run) -> None:
-    token = server.play("t", Step(status=400, message="bad thing"))
+def test_an_api_error_goes_to_stdout_and_fails(model: ModelServer, run: Run) -> None:
+    token = model.play("t", Step(status=400, message="bad thing"))
     ended = run("-p", token)
     assert ended.returncode == 1
     assert "bad thing" in ended.stdout
@@ -105,8 +105,8 @@ def test_an_api_error_goes_to_stdout_and_fails(server: ModelServer, run: Run) ->
     assert (result["subtype"], result["is_error"], result["api_error_status"]) == ("success", True, 400)
 
 
-def test_a_limit_is_an_error_on_stdout(server: ModelServer, run: Run) -> None:
-    token = server.play("t", TOOLS, say("never"))
+def test_a_limit_is_an_error_on_stdout(model: ModelServer, run: Run) -> None:
+    token = model.play("t", TOOLS, say("never"))
     ended = run("-p", "--max-turns", "1", token)
     assert (ended.stdout, ended.returncode) == ("Error: Reached max turns (1)\n", 1)
     result = json.loads(run("-p", "--output-format", "json", "--max-turns", "1", token).stdout)
@@ -114,27 +114,27 @@ def test_a_limit_is_an_error_on_stdout(server: ModelServer, run: Run) -> None:
     assert "result" not in result
 
 
-def test_structured_output_is_printed_as_json(server: ModelServer, run: Run) -> None:
+def test_structured_output_is_printed_as_json(model: ModelServer, run: Run) -> None:
     schema = '{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}'
-    token = server.play("t", Step(blocks=[Call("StructuredOutput", {"name": "Ada"}, "t1")]))
+    token = model.play("t", Step(blocks=[Call("StructuredOutput", {"name": "Ada"}, "t1")]))
     result = json.loads(run("-p", "--output-format", "json", "--json-schema", schema, token).stdout)
     assert result["structured_output"] == {"name": "Ada"}
     assert json.loads(result["result"]) == {"name": "Ada"}
 
 
-def test_a_schema_that_nothing_can_fit_is_refused_before_a_model_is_asked(server: ModelServer, run: Run) -> None:
+def test_a_schema_that_nothing_can_fit_is_refused_before_a_model_is_asked(model: ModelServer, run: Run) -> None:
     schema = '{"type":"object","properties":{"name":{"type":"strnig"}}}'
-    ended = run("-p", "--json-schema", schema, server.play("t", say("Hello.")))
-    assert (ended.returncode, ended.stdout, server.requests) == (1, "", [])
+    ended = run("-p", "--json-schema", schema, model.play("t", say("Hello.")))
+    assert (ended.returncode, ended.stdout, model.requests) == (1, "", [])
     assert "--json-schema" in ended.stderr
     assert "'strnig' is not valid" in ended.stderr
     assert "(at properties/name/type)" in ended.stderr
 
 
-def test_nothing_is_done_that_nobody_could_be_asked_about(server: ModelServer, run: Run, tmp_path: Path) -> None:
-    run("-p", server.play("t", touch(), say("Done.")))
+def test_nothing_is_done_that_nobody_could_be_asked_about(model: ModelServer, run: Run, tmp_path: Path) -> None:
+    run("-p", model.play("t", touch(), say("Done.")))
     assert not (tmp_path / "work" / "made.txt").exists()
-    run("-p", "--allowedTools", "Bash(touch:*)", "--", server.play("t", touch(), say("Done.")))
+    run("-p", "--allowedTools", "Bash(touch:*)", "--", model.play("t", touch(), say("Done.")))
     assert (tmp_path / "work" / "made.txt").exists()
 
 
@@ -144,14 +144,14 @@ def test_an_unknown_session_is_an_error_without_output(run: Run) -> None:
     assert ended.stderr == "No conversation found with session ID: 00000000-0000-4000-8000-000000000001\n"
 
 
-def test_sessions_can_be_listed_continued_and_not_taken_twice(server: ModelServer, run: Run) -> None:
+def test_sessions_can_be_listed_continued_and_not_taken_twice(model: ModelServer, run: Run) -> None:
     chosen = "00000000-0000-4000-8000-00000000000a"
-    run("-p", "--session-id", chosen, server.play("a", say("First.")))
+    run("-p", "--session-id", chosen, model.play("a", say("First.")))
     listed = run("sessions").stdout
     assert chosen in listed
     assert "SCN:a" in listed
-    assert run("-p", "-c", server.play("b", say("Second."))).stdout == "Second.\n"
-    assert "First." in json.dumps(server.requests[-1].body["messages"])
+    assert run("-p", "-c", model.play("b", say("Second."))).stdout == "Second.\n"
+    assert "First." in json.dumps(model.requests[-1].body["messages"])
     again = run("-p", "--session-id", chosen, "x")
     assert (again.stdout, again.returncode) == ("", 1)
     assert chosen in again.stderr
@@ -159,12 +159,12 @@ def test_sessions_can_be_listed_continued_and_not_taken_twice(server: ModelServe
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_stops_the_run_in_good_order(
-    number: signal.Signals, code: int, server: ModelServer, started: Any, run: Run
+    number: signal.Signals, code: int, model: ModelServer, started: Any, run: Run
 ) -> None:
     """F3: the conversation so far is in the log, and the session can be resumed."""
     gate = Gate()
     chosen = "00000000-0000-4000-8000-00000000000b"
-    token = server.play("slow", Step(blocks=[Say("half "), Say("never")], gate=gate, gate_after=1))
+    token = model.play("slow", Step(blocks=[Say("half "), Say("never")], gate=gate, gate_after=1))
     process = started("-p", "--output-format", "json", "--session-id", chosen, token)
     gate.wait_reached()
     process.send_signal(number)
@@ -173,13 +173,13 @@ def test_a_signal_stops_the_run_in_good_order(
     assert process.returncode == code
     assert "Traceback" not in err
     assert json.loads(out)["terminal_reason"] == "aborted_streaming"
-    assert run("-p", "--resume", chosen, server.play("b", say("Again."))).stdout == "Again.\n"
-    assert "interrupted by user" in json.dumps(server.requests[-1].body["messages"])
+    assert run("-p", "--resume", chosen, model.play("b", say("Again."))).stdout == "Again.\n"
+    assert "interrupted by user" in json.dumps(model.requests[-1].body["messages"])
 
 
-def test_a_reader_that_goes_away_is_no_drama(server: ModelServer, started: Any) -> None:
+def test_a_reader_that_goes_away_is_no_drama(model: ModelServer, started: Any) -> None:
     gate = Gate()
-    token = server.play("t", Step(blocks=[Say("Hello.")], gate=gate))
+    token = model.play("t", Step(blocks=[Say("Hello.")], gate=gate))
     process = started("-p", "--output-format", "stream-json", "--verbose", token)
     gate.wait_reached()
     process.stdout.close()
@@ -189,19 +189,19 @@ def test_a_reader_that_goes_away_is_no_drama(server: ModelServer, started: Any) 
     process.wait(timeout=200)
 
 
-def test_twenty_thousand_pieces_pass_quickly(server: ModelServer, run: Run) -> None:
-    token = server.play("t", Step(blocks=[Say("word " * 20_000)], chunk=5))
+def test_twenty_thousand_pieces_pass_quickly(model: ModelServer, run: Run) -> None:
+    token = model.play("t", Step(blocks=[Say("word " * 20_000)], chunk=5))
     began = time.monotonic()
     ended = run("-p", token)
     assert ended.stdout.count("word") == 20_000
     assert time.monotonic() - began < DEADLINE
 
 
-def test_print_mode_imports_nothing_heavy(server: ModelServer, tmp_path: Path) -> None:
+def test_print_mode_imports_nothing_heavy(model: ModelServer, tmp_path: Path) -> None:
     """H4-1: no part of a face that is not used, and no library that is not needed."""
     script = (
         "import sys\nfrom bobstay.cli.main import run\n"
-        f"code = run(['-p', {server.play('t', say('Hi.'))!r}])\n"
+        f"code = run(['-p', {model.play('t', say('Hi.'))!r}])\n"
         "print(*sys.modules, file=sys.stderr)\nsys.exit(code)"
     )
     ended = subprocess.run(
@@ -210,7 +210,7 @@ def test_print_mode_imports_nothing_heavy(server: ModelServer, tmp_path: Path) -
         stdin=subprocess.DEVNULL,
         text=True,
         cwd=tmp_path,
-        env=environment(server, tmp_path / "home"),
+        env=environment(model, tmp_path / "home"),
         timeout=200,
         check=False,
     )

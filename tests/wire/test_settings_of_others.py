@@ -10,18 +10,18 @@ from tests.wire.user_environment import UserEnvironment
 
 
 @pytest.fixture
-def cli(server: ModelServer, tmp_path: Path) -> UserEnvironment:
-    return UserEnvironment(server, tmp_path)
+def cli(model: ModelServer, tmp_path: Path) -> UserEnvironment:
+    return UserEnvironment(model, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("model", "asked"), [("opus[1m]", "claude-opus"), ("opusplan", "claude-opus"), ("nobody-knows-this", "claude-")]
+    ("model_id", "asked"), [("opus[1m]", "claude-opus"), ("opusplan", "claude-opus"), ("nobody-knows-this", "claude-")]
 )
-def test_a_model_that_only_claude_code_knows_is_a_warning(cli: UserEnvironment, model: str, asked: str) -> None:
-    file = cli.user({"model": model}, ".claude")
+def test_a_model_that_only_claude_code_knows_is_a_warning(cli: UserEnvironment, model_id: str, asked: str) -> None:
+    file = cli.user({"model": model_id}, ".claude")
     ended = cli.ask(**cli.anthropic())
     assert (ended.stdout, ended.returncode) == ("Hello.\n", 0)
-    assert f"Warning: {file}: the model {model!r}" in ended.stderr
+    assert f"Warning: {file}: the model {model_id!r}" in ended.stderr
     assert cli.server.requests[-1].body["model"].startswith(asked)
 
 

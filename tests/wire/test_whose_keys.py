@@ -13,8 +13,8 @@ NOWHERE = "http://127.0.0.1:9"
 
 
 @pytest.fixture
-def cli(server: ModelServer, tmp_path: Path) -> UserEnvironment:
-    return UserEnvironment(server, tmp_path)
+def cli(model: ModelServer, tmp_path: Path) -> UserEnvironment:
+    return UserEnvironment(model, tmp_path)
 
 
 def sent(cli: UserEnvironment) -> str:

@@ -6,15 +6,15 @@ import subprocess
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from tests.kit.program import BOBSTAY
 from tests.modelserver import ModelServer
-from tests.wire.program import BOBSTAY
 
 Ended: TypeAlias = "subprocess.CompletedProcess[str]"
 
 
 class UserEnvironment:
-    def __init__(self, server: ModelServer, folder: Path) -> None:
-        self.server = server
+    def __init__(self, model: ModelServer, folder: Path) -> None:
+        self.server = model
         self.home = folder / "home"
         self.work = folder / "work"
         self.home.mkdir()

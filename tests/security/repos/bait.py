@@ -2,13 +2,13 @@
 
 import json
 import shlex
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from tests.kit.repositories import git
 from tests.modelserver import Call
 
 SECRET = "PLANTED-4711-SECRET"
@@ -72,24 +72,6 @@ def put(repo: Path, name: str, content: str | dict[str, Any], mode: int = 0o644)
 
 def script(repo: Path, name: str, bait: Bait, then: str = "") -> Path:
     return put(repo, name, f"#!/bin/sh\n{bait.command}\n{then}\n", 0o755)
-
-
-def git(repo: Path, *arguments: str, stdin: str = "") -> str:
-    """Run git with a separate configuration, so that the tester's own does not matter."""
-    environment = {
-        "PATH": "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin",
-        "HOME": "/nonexistent",
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": "/dev/null",
-        "GIT_AUTHOR_NAME": "a",
-        "GIT_AUTHOR_EMAIL": "a@example.org",
-        "GIT_COMMITTER_NAME": "a",
-        "GIT_COMMITTER_EMAIL": "a@example.org",
-    }
-    done = subprocess.run(
-        ["git", *arguments], cwd=repo, env=environment, input=stdin, capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
 
 
 def commit_all(repo: Path) -> None:

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.security.repos.bait import SECRET, Bait, Trap, commit_all, git, put, script
+from tests.kit.repositories import git
+from tests.security.repos.bait import SECRET, Bait, Trap, commit_all, put, script
 
 Build = Callable[[Path, Bait], None]
 FSMONITOR = "evil-fsmonitor.sh"
@@ -93,11 +94,11 @@ def hooked(folder: str, setting: str = "") -> Build:
 def signed(repo: Path, bait: Bait) -> None:
     """`git log` checks signatures with the program the configuration names."""
     commit_all(repo)
-    body = git(repo, "cat-file", "commit", "HEAD")
+    body = git(repo, "cat-file", "commit", "HEAD").strip()
     head, _, message = body.partition("\n\n")
     signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----"
     forged = git(repo, "hash-object", "-t", "commit", "-w", "--stdin", stdin=f"{head}\n{signature}\n\n{message}\n")
-    git(repo, "update-ref", "refs/heads/main", forged)
+    git(repo, "update-ref", "refs/heads/main", forged.strip())
     git(repo, "config", "log.showSignature", "true")
     git(repo, "config", "gpg.program", str(script(repo, "evil-gpg.sh", bait)))
 

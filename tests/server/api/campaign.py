@@ -26,9 +26,10 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from tests.kit.consoles import RunningConsole, console_in_a_thread
+from tests.kit.environments import KEY
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import SECRET, RunningConsole, in_a_thread
 
 AnyCase: TypeAlias = "Case[Any]"
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -46,7 +47,7 @@ class Tally(Struct):
 
 def campaign(model: ModelServer, folder: Path, calls: int, seed: int = 0) -> Tally:
     """Make about so many calls to a console with some sessions in it."""
-    with in_a_thread(model, folder) as server:
+    with console_in_a_thread(model, folder) as server:
         visitor = _Visitor(server, model, seed)
         operations = list(_operations(server))
         # Of a path any text is good: only where there is more can anything be wrong.
@@ -167,7 +168,7 @@ def main() -> int:
     for key, example in tally.failures.items():
         print(f"--- {key}\n{example}\n")
     print(f"{tally.calls} calls; {dict(sorted(tally.statuses.items()))}; {len(tally.failures)} kinds of failures")
-    assert SECRET not in str(tally.failures)
+    assert KEY not in str(tally.failures)
     return 1 if tally.failures else 0
 
 

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from msgspec import Struct
 
 from bobstay.server.notifications.vapid import b64url
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 
 
 class Received(Struct):

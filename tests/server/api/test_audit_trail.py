@@ -10,10 +10,10 @@ from websockets.exceptions import InvalidStatus
 
 from bobstay.server.auth.audit_port import MOST_REFUSALS, Refusals
 from bobstay.server.rpc.rpc_server import NAME
-from tests.deadline import DEADLINE
+from tests.kit.consoles import RunningConsole
+from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 
 API = "/api/v1"
 STRANGER = {"Authorization": "Bearer wrong"}

@@ -5,9 +5,9 @@ import time
 from pathlib import Path
 
 from bobstay.config.environment import Environment
+from tests.kit.consoles import RunningConsole
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 
 LINE = re.compile(r'bobstay_\w+(\{\w+="[^"\n]*"\})? -?[\d.e+]+')
 

@@ -17,9 +17,10 @@ from bobstay.server.export.export_markdown import close_fences, fenced
 from bobstay.server.export.export_names import file_name
 from bobstay.server.sessions.log_reader import LogReader
 from bobstay.sessions.log_codec import encode
+from tests.kit.consoles import RunningConsole
+from tests.kit.environments import KEY
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import SECRET, RunningConsole
 
 
 async def finished(server: RunningConsole, model: ModelServer) -> str:
@@ -68,15 +69,15 @@ async def test_json_and_lines_hold_the_entries(server: RunningConsole, model: Mo
 @pytest.mark.parametrize("kind", ["md", "json", "jsonl"])
 async def test_secrets_stay_here(server: RunningConsole, kind: str) -> None:
     """FM-56: also those that came into a log by another way than the tools, such as a person's own words."""
-    id = await server.launch("", title=f"key {SECRET}")
-    session = server.services.registry.open(id)
-    session.record(Noted(f"the key is {SECRET} and ghp_{'a1' * 20}"))
-    session.record(Prompted("p", (Text(f"use {SECRET}"),)))
+    id = await server.launch("", title=f"key {KEY}")
+    session = server.console.registry.open(id)
+    session.record(Noted(f"the key is {KEY} and ghp_{'a1' * 20}"))
+    session.record(Prompted("p", (Text(f"use {KEY}"),)))
     reply = await server.get(f"/api/v1/sessions/{id}/export?format={kind}")
     assert reply.status == 200
-    assert SECRET not in reply.text
+    assert KEY not in reply.text
     assert "ghp_a1" not in reply.text
-    assert SECRET[:12] not in reply.headers["content-disposition"]
+    assert KEY[:12] not in reply.headers["content-disposition"]
     assert "masked" in reply.text
 
 

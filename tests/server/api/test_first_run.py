@@ -5,10 +5,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from msgspec.structs import replace
-
+from tests.kit.consoles import RunningConsole
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 
 
 async def test_the_demo_asks_once_edits_once_and_ends_with_a_green_test(server: RunningConsole) -> None:

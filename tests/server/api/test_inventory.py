@@ -14,8 +14,9 @@ from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
 from bobstay.server.inventory.redacted_commands import redact_command
 from bobstay.server.workers.process.engine_init import LONGEST, MOST, EngineSurface
+from tests.kit.consoles import RunningConsole
+from tests.kit.environments import KEY
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import SECRET, RunningConsole
 
 ENGINE = """
 import json, sys
@@ -219,10 +220,10 @@ async def test_a_one_shot_engine_cannot_be_steered_or_shown_pictures(both: Runni
 
 async def test_broken_settings_are_told_in_words_and_secrets_are_masked(server: RunningConsole) -> None:
     write(server.work / ".bobstay" / "settings.json", '{"hooks": 7}')
-    write(server.work / ".bobstay" / "settings.local.json", hooks(f"curl -H {SECRET}"))
+    write(server.work / ".bobstay" / "settings.local.json", hooks(f"curl -H {KEY}"))
     report = await inventory_of_directory(server)
     assert any("settings.json:1:" in problem for problem in report["problems"])
-    assert SECRET not in json.dumps(report)
+    assert KEY not in json.dumps(report)
 
 
 @pytest.mark.parametrize(

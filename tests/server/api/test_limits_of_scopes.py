@@ -1,6 +1,5 @@
 """What a token that may only operate cannot reach by another way; and what goes with a session that is deleted."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,9 @@ from bobstay.model.event import InputQueued, SessionStarted
 from bobstay.model.message import Text
 from bobstay.model.session_events import Configured, SessionConfig
 from bobstay.sessions.log_store import LogStore
-from tests.deadline import DEADLINE
+from tests.kit.consoles import RunningConsole
+from tests.kit.waiting import until
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 
 
 @pytest.mark.parametrize(
@@ -74,9 +73,7 @@ async def test_a_session_of_an_engine_that_is_no_more_fails_and_says_so(model: M
         log.append(InputQueued("i", (Text("hello"),), "queue"))
         log.close()
     async with RunningConsole(model, tmp_path) as server:
-        async with asyncio.timeout(DEADLINE):
-            while {server.view(id).status for id in ids} != {"failed"}:
-                await asyncio.sleep(0.01)
+        await until(lambda: {server.view(id).status for id in ids} == {"failed"})
         assert "gone" in server.view(ids[0]).error
         again = await server.post(f"/api/v1/sessions/{ids[0]}/messages", {"content": "hello"})
         assert (again.status, again.json["error"]["code"]) == (422, "cannot_start")

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from bobstay.server.api.endpoint import Endpoint
 from bobstay.server.api.endpoints import ENDPOINTS
 from bobstay.server.api.json_schemas import fields_of
+from tests.kit.consoles import RunningConsole
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 
 API = "/api/v1"
 LIMITED = [one for one in ENDPOINTS if one.query is not None and "limit" in one.query.__struct_fields__]

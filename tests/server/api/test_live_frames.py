@@ -25,11 +25,11 @@ from bobstay.server.streams.heartbeat import HeartbeatLoop
 from bobstay.server.streams.hub import HubClient
 from bobstay.server.streams.live_frames import AnyLive
 from bobstay.server.streams.live_parts import LiveParts
-from tests.deadline import DEADLINE
+from tests.kit.consoles import RunningConsole
+from tests.kit.repositories import repository
+from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
-from tests.server.files.files_host import repository
 
 DECODER = msgspec.json.Decoder(AnyLive)
 

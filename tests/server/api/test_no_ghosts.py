@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from bobstay.permissions.mode import MODES
 from bobstay.server.api.endpoints import ENDPOINTS
 from bobstay.server.api.openapi import document
+from tests.kit.consoles import RunningConsole
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 
 REFUSED = [
     ({"model": "nowhere/nothing"}, "model"),

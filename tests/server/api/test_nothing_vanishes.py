@@ -16,12 +16,13 @@ from bobstay.model.message import Text
 from bobstay.model.session_events import SessionChanged
 from bobstay.server.db import state_tables
 from bobstay.server.db.retention import archive_older_than
-from tests.deadline import DEADLINE
+from bobstay.server.session_expiry import expire_sessions, remove_ephemeral, remove_unused
+from tests.kit.consoles import RunningConsole
+from tests.kit.repositories import git, repository
+from tests.kit.served_console import ServedConsole
+from tests.kit.waiting import DEADLINE, wait_until
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
-from tests.server.files.files_host import git, repository
-from tests.server.served import Served
 
 
 async def packed(server: RunningConsole, **config: Any) -> str:
@@ -71,23 +72,16 @@ async def test_a_packed_session_can_be_forked_and_restored(server: RunningConsol
 
 
 def test_a_server_that_starts_again_still_lists_what_is_packed(tmp_path: Path) -> None:
-    served = Served(tmp_path, {"BOBSTAY_MODEL": "demo"}, "--archive-after", "0.000001")
-    served.start()
-    try:
+    with ServedConsole(tmp_path, "--archive-after", "0.000001", BOBSTAY_MODEL="demo") as served:
         id = served.launch("")
         served.ask("PATCH", f"/sessions/{id}", {"archived": True})
         served.stop()
         served.start()
-        deadline = time.monotonic() + DEADLINE
-        while not served.get(f"/sessions/{id}")["stored"]:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(lambda: served.get(f"/sessions/{id}")["stored"])
         served.stop()
         served.start()
         listed = served.get("/sessions?archived=true")["sessions"]
         assert [(each["id"], each["stored"]) for each in listed] == [(id, True)]
-    finally:
-        served.stop()
 
 
 async def test_a_delete_that_fails_hides_nothing(server: RunningConsole, tmp_path: Path) -> None:
@@ -256,7 +250,7 @@ async def test_an_ephemeral_session_that_is_pinned_meanwhile_stays(server: Runni
     registry = server.services.registry
     async with asyncio.timeout(DEADLINE):
         while {first, second} <= set(registry.views):
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # what follows must come before the second one is removed
     (left,) = {first, second} & set(registry.views)
     registry.open(left).record(SessionChanged(pinned=True))
     registry.release(left)

@@ -16,9 +16,9 @@ from bobstay.server.api.endpoints import AT_ROOT, ENDPOINTS
 from bobstay.server.api.json_schemas import fields_of
 from bobstay.server.api.openapi import current_document, document, stream_schema
 from bobstay.server.errors import CODES, STATUS
+from tests.kit.consoles import RunningConsole
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 
 ROOT = Path(__file__).resolve().parents[3]
 METHODS = {(endpoint.method, re.sub(r"{(\w+):\w+}", r"{\1}", endpoint.path)) for endpoint in ENDPOINTS}

@@ -14,8 +14,8 @@ from bobstay.config.trust_store import TrustStore
 from bobstay.server import session_secrets
 from bobstay.server.db.own_tables import session_env
 from bobstay.server.errors import ApiError
+from tests.kit.consoles import RunningConsole
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 
 ENGINE = """
 import json, sys

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tests.kit.consoles import RunningConsole
+from tests.kit.web_server import serving
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
-from tests.webserver import serving
 
 KEY = "sk-test-0123456789abcdefghijklmnop"
 REFUSAL = b'{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}'
@@ -72,7 +72,7 @@ async def test_a_key_is_tested_by_a_request_to_the_provider(model: ModelServer, 
         site.page("/v1/messages", b"event: message_start\ndata: " + BEGIN + b"\n\n", "text/event-stream")
         await bare.ask("PUT", "/api/v1/providers/anthropic/key", {"key": KEY})
         assert (await bare.post(path, {})).json == {"accepted": True, "problem": ""}
-        assert [heard.headers["x-api-key"] for heard in site.heard] == [KEY, KEY]
+        assert [heard.headers["x-api-key"] for heard in site.received] == [KEY, KEY]
 
 
 async def test_a_default_model_is_written_to_the_settings_and_used(model: ModelServer, tmp_path: Path) -> None:

@@ -21,13 +21,16 @@ from bobstay.server.notifications.notification import Notification
 from bobstay.server.notifications.push_encryption import MOST, BadKeys, SubscriptionSecrets, encrypt
 from bobstay.server.notifications.push_sender import BadEndpoint, check_endpoint, find_push_route, send_push
 from bobstay.server.notifications.vapid import NAME, PushUnusable, Vapid, b64url
-from bobstay.server.server_options import ServerOptions
-from tests.deadline import DEADLINE
+from bobstay.system.network import Network
+from bobstay.system.proxies import Proxies
+from bobstay.tools.web_address import parse_url
+from tests.kit.consoles import RunningConsole
+from tests.kit.environments import KEY
+from tests.kit.proxy_server import proxying
+from tests.kit.waiting import DEADLINE, until
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.proxyserver import proxying
 from tests.server.api.push_service import Browser, PushService, claims_of, unpadded
-from tests.server.api.running_console import SECRET, RunningConsole
 
 PUSH = "/api/v1/push"
 
@@ -41,7 +44,7 @@ async def service() -> AsyncIterator[PushService]:
 async def asking(server: RunningConsole, model: ModelServer, name: str = "ask") -> str:
     """A session that waits for permission. Its title is the prompt."""
     step = Step(blocks=[Call("Bash", {"command": "touch /secret/plans"}, "c")])
-    id = await server.launch(model.play(name, step, Step(blocks=[Say("ok")])), title=f"Mend {name} {SECRET}")
+    id = await server.launch(model.play(name, step, Step(blocks=[Say("ok")])), title=f"Mend {name} {KEY}")
     await server.until_status(id, "waiting_input")
     return id
 
@@ -69,7 +72,7 @@ async def test_a_question_reaches_the_device_and_nobody_between_can_read_it(
         "url": f"/session/{id}?ask={entry.id}",
         "tag": f"request-{entry.id}",
     }
-    assert SECRET not in json.dumps(browser.read(received.body))
+    assert KEY not in json.dumps(browser.read(received.body))
     assert b"Mend" not in received.body
     claims = claims_of(received.headers["authorization"], key)
     assert claims["aud"] == service.origin
@@ -125,9 +128,7 @@ async def test_a_service_is_reached_through_the_proxy_of_the_environment(model: 
             device = {"endpoint": "https://push.example.com/send/one", "keys": Browser().keys, "expirationTime": None}
             assert (await server.post(f"{PUSH}/subscriptions", device)).status == 201
             await asking(server, model)
-            async with asyncio.timeout(DEADLINE):
-                while not proxy.asked:
-                    await asyncio.sleep(0.01)
+            await until(lambda: proxy.asked)
     assert proxy.asked[0] == "CONNECT push.example.com:443 HTTP/1.1"
 
 

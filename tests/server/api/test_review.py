@@ -1,7 +1,7 @@
 """Taking changes back over HTTP: who may, and what is written down about it."""
 
-from tests.server.api.running_console import RunningConsole
-from tests.server.files.files_host import git, repository
+from tests.kit.consoles import RunningConsole
+from tests.kit.repositories import git, repository
 
 
 async def test_who_took_back_what_is_written_down(server: RunningConsole) -> None:

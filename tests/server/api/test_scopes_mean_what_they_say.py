@@ -14,9 +14,9 @@ from bobstay.model.message import Text
 from bobstay.model.session_events import Configured, SessionConfig
 from bobstay.server import auxiliary_workers
 from bobstay.sessions.log_store import LogStore
+from tests.kit.consoles import RunningConsole
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 
 API = "/api/v1"
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from bobstay.server.rpc.rpc_server import NAME
+from tests.kit.consoles import RunningConsole
+from tests.kit.repositories import repository
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
-from tests.server.files.files_host import repository
 
 API = "/api/v1"
 

@@ -8,10 +8,10 @@ from websockets.asyncio.client import connect
 
 from bobstay.server.api.openapi import current_document
 from bobstay.server.rpc.rpc_server import NAME
-from tests.deadline import DEADLINE
+from tests.kit.consoles import RunningConsole
+from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 
 API = "/api/v1"
 INTERNAL = {"memory", "standing", "steps_before"}

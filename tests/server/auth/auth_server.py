@@ -1,7 +1,6 @@
 """A small server with the real authentication on a real port, and a client that sends exactly the given bytes."""
 
 import asyncio
-import json
 import logging
 import os
 import socket
@@ -29,7 +28,7 @@ from bobstay.server.auth.auth_settings import AuthSettings
 from bobstay.server.auth.authorization import Authorizer
 from bobstay.server.auth.principal import Scope
 from bobstay.server.errors import ApiError
-from tests.deadline import DEADLINE
+from tests.kit.http_exchange import HttpReply, ask, exchange
 
 
 class Clock:
@@ -53,23 +52,6 @@ class AuditRecorder:
 
     def whats(self) -> list[str]:
         return [what for _, what, _ in self.entries]
-
-
-class Reply(Struct):
-    status: int
-    headers: list[tuple[str, str]]
-    body: bytes
-
-    def header(self, name: str) -> str:
-        return next((value for key, value in self.headers if key == name), "")
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-    @property
-    def code(self) -> str:
-        return str(self.json["error"]["code"])
 
 
 class Actor(Struct, frozen=True):
@@ -144,33 +126,13 @@ class AuthServer:
 
     async def ask(
         self, method: str, path: str, headers: dict[str, str] | None = None, body: Any = None, host: str | None = None
-    ) -> Reply:
-        """Send these headers and no others, but for those that say how long the body is."""
-        lines = [f"{method} {path} HTTP/1.1"]
-        if host != "":
-            lines.append(f"Host: {host or self.host}")
-        given = dict(headers or {})
-        raw = b""
-        if body is not None:
-            raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-            given.setdefault("Content-Type", "application/json")
-            given["Content-Length"] = str(len(raw))
-        lines += [f"{name}: {value}" for name, value in given.items()]
-        return await self.send("\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1") + raw)
+    ) -> HttpReply:
+        """Send these headers and no others, but for those of the body; an empty `host` sends no Host."""
+        names = {} if host == "" else {"Host": host or self.host}
+        return await ask(self.port, method, path, {**names, **(headers or {})}, body)
 
-    async def send(self, raw: bytes) -> Reply:
-        async with asyncio.timeout(DEADLINE):
-            reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-            writer.write(raw)
-            answer = await reader.read()
-            writer.close()
-            await writer.wait_closed()
-        head, _, rest = answer.partition(b"\r\n\r\n")
-        first, *lines = head.decode("latin-1").split("\r\n")
-        pairs = [(name.lower(), value) for name, _, value in (line.partition(": ") for line in lines)]
-        if ("transfer-encoding", "chunked") in pairs:
-            rest = _unchunked(rest)
-        return Reply(int(first.split()[1]), pairs, rest)
+    async def send(self, raw: bytes) -> HttpReply:
+        return await exchange(self.port, raw)
 
     async def enter(self, code: str = "") -> dict[str, str]:
         """Exchange a code; headers of the page that did so."""
@@ -267,16 +229,6 @@ async def _forgotten(_: Request) -> Response:
 async def _forgotten_socket(socket: WebSocket) -> None:
     await socket.accept()
     await socket.send_text("all the secrets")
-
-
-def _unchunked(raw: bytes) -> bytes:
-    pieces: list[bytes] = []
-    while raw:
-        size, _, raw = raw.partition(b"\r\n")
-        length = int(size, 16)
-        pieces.append(raw[:length])
-        raw = raw[length + 2 :]
-    return b"".join(pieces)
 
 
 def is_root() -> bool:

@@ -6,23 +6,24 @@ from pathlib import Path
 from sqlalchemy import select
 
 from bobstay.server.db.own_tables import CLIENTS, CODES, USERS
-from tests.server.auth.auth_server import AuthServer, Reply
+from tests.kit.http_exchange import HttpReply
+from tests.server.auth.auth_server import AuthServer
 
 PASSWORD = "correct horse battery"
 
 
-async def exchange(auth_server: AuthServer, code: str) -> Reply:
+async def exchange(auth_server: AuthServer, code: str) -> HttpReply:
     return await auth_server.ask(
         "POST", "/api/v1/auth/exchange", {"Origin": auth_server.origin}, {"code": code, "label": "laptop"}
     )
 
 
-async def login(auth_server: AuthServer, name: str, password: str) -> Reply:
+async def login(auth_server: AuthServer, name: str, password: str) -> HttpReply:
     body = {"name": name, "password": password}
     return await auth_server.ask("POST", "/api/v1/auth/login", {"Origin": auth_server.origin}, body)
 
 
-def cookie_of(auth_server: AuthServer, reply: Reply) -> dict[str, str]:
+def cookie_of(auth_server: AuthServer, reply: HttpReply) -> dict[str, str]:
     return {"Cookie": reply.header("set-cookie").split(";")[0], "Origin": auth_server.origin}
 
 

@@ -2,24 +2,16 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from bobstay.server.streams.http_protocol import ConnectionLimits, bounded_protocol
-from tests.deadline import DEADLINE
-from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
-
-
-@pytest.fixture
-async def server(model: ModelServer, tmp_path: Path) -> AsyncIterator[RunningConsole]:
-    async with RunningConsole(model, tmp_path) as made:
-        yield made
+from tests.kit.consoles import RunningConsole
+from tests.kit.waiting import DEADLINE
 
 
 async def answer(reader: asyncio.StreamReader) -> bytes:

@@ -5,9 +5,9 @@ from pathlib import Path
 from bobstay.server.auth import recent_principals
 from bobstay.server.db.database_engines import connect, resolve
 from bobstay.server.db.migration import migrate
+from tests.kit.consoles import RunningConsole
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 from tests.server.auth.auth_server import AuthServer
 from tests.server.db.postgres import Cluster
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bobstay.cli.serve_command import _parser
+from tests.kit.served_console import ServedConsole
 from tests.server.db.postgres import Cluster
-from tests.server.served import Served
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,7 @@ def test_the_log_of_the_server_is_its_owners_alone(tmp_path: Path, name: str) ->
     old.parent.mkdir(parents=True)
     old.write_text("of an earlier version\n")
     old.chmod(0o644)
-    served = Served(tmp_path, {}, "--log-level", "debug").start()
-    served.stop()
+    ServedConsole(tmp_path, "--log-level", "debug").start().stop()
     assert (old.parent / "server.log").exists()
     for path in old.parent.iterdir():
         if path.is_file():
@@ -71,13 +70,10 @@ async def test_a_password_of_the_database_is_on_no_command_line(
     file = tmp_path / "database"
     file.write_text(url + "\n")
     arguments = {"option": ["--db", url], "joined": [f"--db={url}"], "file": ["--db-file", str(file)]}.get(way, [])
-    served = Served(tmp_path, {"BOBSTAY_DB": url} if way == "variable" else {}, *arguments).start()
-    try:
+    with ServedConsole(tmp_path, *arguments, **({"BOBSTAY_DB": url} if way == "variable" else {})) as served:
         assert served.process is not None
         command = Path(f"/proc/{served.process.pid}/cmdline").read_bytes()
         assert b"serve" in command
         assert b"sesame" not in command
         assert served.get("/health")
         assert not (tmp_path / "bobstay" / "server" / "index.sqlite").exists()
-    finally:
-        served.stop()

@@ -19,8 +19,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from bobstay.server.api.endpoints import AT_ROOT, ENDPOINTS
 from bobstay.server.compat import compat_rest, compat_sse
 from bobstay.server.db.database_engines import FILE
-from tests.deadline import DEADLINE
-from tests.server.served import Served
+from tests.kit.served_console import ServedConsole
+from tests.kit.waiting import DEADLINE
 
 ROUTES = [
     *((endpoint.method, f"/api/v1{endpoint.path}") for endpoint in ENDPOINTS),
@@ -35,13 +35,12 @@ NOBODY_ASKED = {
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    running = Served(tmp_path_factory.mktemp("served"), {"BOBSTAY_MODEL": "demo"}).start()
-    yield running
-    running.stop()
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedConsole]:
+    with ServedConsole(tmp_path_factory.mktemp("served"), BOBSTAY_MODEL="demo") as running:
+        yield running
 
 
-def ask(served: Served, method: str, path: str, headers: dict[str, str]) -> tuple[int, str]:
+def ask(served: ServedConsole, method: str, path: str, headers: dict[str, str]) -> tuple[int, str]:
     """The status, and the code of the error if there is one."""
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=DEADLINE)
     try:
@@ -59,13 +58,13 @@ def ask(served: Served, method: str, path: str, headers: dict[str, str]) -> tupl
         connection.close()
 
 
-def test_the_server_says_how_it_is_opened_and_stopped(served: Served) -> None:
+def test_the_server_says_how_it_is_opened_and_stopped(served: ServedConsole) -> None:
     assert served.process is not None
     assert served.process.stdout is not None
     assert served.process.stdout.readline() == "Open it in a browser; the link works once. Ctrl+C stops the server.\n"
 
 
-def test_every_route_there_is_stands_behind_the_doors(served: Served) -> None:
+def test_every_route_there_is_stands_behind_the_doors(served: ServedConsole) -> None:
     """FM-40, FM-41: by name (Host), by page (Origin), and by person; for all routes, those of tomorrow too."""
     ours = f"http://127.0.0.1:{served.port}"
     assert len(ROUTES) > 60
@@ -82,7 +81,7 @@ def test_every_route_there_is_stands_behind_the_doors(served: Served) -> None:
                 assert status in (401, 422), (method, path, shown, status)
 
 
-async def test_every_socket_there_is_stands_behind_the_doors(served: Served) -> None:
+async def test_every_socket_there_is_stands_behind_the_doors(served: ServedConsole) -> None:
     """FM-41, FM-42: each of them."""
     ours, theirs = f"http://127.0.0.1:{served.port}", "https://evil.example"
     cookie = {"Cookie": served.cookie}
@@ -93,7 +92,7 @@ async def test_every_socket_there_is_stands_behind_the_doors(served: Served) -> 
         assert await _refused(served, path, ours, {}) == 401, path
 
 
-async def _refused(served: Served, path: str, origin: str | None, headers: dict[str, str]) -> int:
+async def _refused(served: ServedConsole, path: str, origin: str | None, headers: dict[str, str]) -> int:
     try:
         address = f"ws://127.0.0.1:{served.port}{path}"
         async with connect(address, origin=origin, additional_headers=headers, proxy=None):  # type: ignore[arg-type] # a NewType of str
@@ -102,7 +101,7 @@ async def _refused(served: Served, path: str, origin: str | None, headers: dict[
         return refused.response.status_code
 
 
-def bobstay(served: Served, *arguments: str) -> str:
+def bobstay(served: ServedConsole, *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "bobstay", "token", *arguments],
         check=True,
@@ -115,7 +114,9 @@ def bobstay(served: Served, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-async def test_fm_46_a_token_revoked_on_the_command_line_loses_its_socket_within_a_second(served: Served) -> None:
+async def test_fm_46_a_token_revoked_on_the_command_line_loses_its_socket_within_a_second(
+    served: ServedConsole,
+) -> None:
     """FM-46: the whole way, from one process to the other."""
     secret = await asyncio.to_thread(bobstay, served, "create", "--scope", "read")
     bearer = {"Authorization": f"Bearer {secret}"}
@@ -141,13 +142,10 @@ async def _closed(socket: object) -> int:
 
 
 def test_what_happens_at_the_doors_is_in_the_audit(tmp_path: Path) -> None:
-    served = Served(tmp_path, {"BOBSTAY_MODEL": "demo"}).start()
-    try:
+    with ServedConsole(tmp_path, BOBSTAY_MODEL="demo") as served:
         assert ask(served, "POST", "/api/v1/auth/exchange", {}) == (422, "invalid")
         assert served.raw("POST", "/auth/exchange", {"code": "wrong"})[0] == 401
         made = served.post("/auth/codes", {"label": "phone"})
-    finally:
-        served.stop()
     with closing(sqlite3.connect(served.folder / "bobstay" / "server" / FILE)) as tables:
         rows = tables.execute("SELECT who, what, detail FROM audit ORDER BY id").fetchall()
     assert [row[:2] for row in rows if row[1].startswith("auth.")] == [

@@ -12,7 +12,7 @@ from websockets.typing import Origin
 
 from bobstay.server.auth import authorization
 from bobstay.server.auth.principal import OWNER
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE, until
 from tests.server.auth.auth_server import AuthServer
 
 
@@ -260,6 +260,4 @@ async def test_nothing_is_left_behind_by_sockets_that_come_and_go(auth_server: A
     for _ in range(20):
         async with connect(auth_server.ws("/api/v1/ws"), additional_headers=bearer, proxy=None) as socket:
             await socket.recv()
-    async with asyncio.timeout(DEADLINE):
-        while auth_server.open_sockets:
-            await asyncio.sleep(0)
+    await until(lambda: not auth_server.open_sockets)

@@ -17,7 +17,7 @@ from bobstay.cli.token_command import run
 from bobstay.server.db.database_engines import FILE, connect, resolve
 from bobstay.server.db.migration import migrate
 from bobstay.server.db.own_tables import audit
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 from tests.server.auth.auth_server import AuthServer
 
 PROGRAM = "import sys; from bobstay.cli.token_command import run; sys.exit(run(sys.argv[1:]))"

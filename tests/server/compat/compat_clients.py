@@ -8,8 +8,8 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
-from tests.deadline import DEADLINE
-from tests.server.api.running_console import RunningConsole
+from tests.kit.consoles import RunningConsole
+from tests.kit.waiting import DEADLINE
 
 Message = dict[str, Any]
 

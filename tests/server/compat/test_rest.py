@@ -1,8 +1,8 @@
 """The routes of the first console, word by word (S000-44..48, S000-93; S002-3)."""
 
+from tests.kit.consoles import RunningConsole
 from tests.modelserver.script import Call, Counts, Gate, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 
 TOKENS = {
     "inputTokens",

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.deadline import DEADLINE
+from tests.kit.consoles import RunningConsole
+from tests.kit.waiting import DEADLINE, until
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 from tests.server.compat.compat_clients import Message, of_type, socket
 
 IDLE = of_type("activity", state="idle")
@@ -207,9 +207,7 @@ async def test_all_sockets_of_an_agent_hear_the_same_and_no_others(server: Runni
         ]
         await third.send("{")
         assert [message["type"] for message in await third.until(of_type("error", message="Invalid JSON"))] == ["error"]
-    async with asyncio.timeout(DEADLINE):
-        while server.services.streams.hub.clients():
-            await asyncio.sleep(0.01)
+    await until(lambda: not server.console.hub.clients())
 
 
 async def test_pages_that_wait_for_the_same_agent_are_told_when_it_begins(

@@ -15,10 +15,10 @@ from bobstay.model.message import Text, ToolReply
 from bobstay.server.compat.frame_entry import FrameEntry
 from bobstay.server.compat.legacy_events import LegacyEventEncoder
 from bobstay.sessions.log_codec import to_json
-from tests.deadline import DEADLINE
+from tests.kit.consoles import RunningConsole
+from tests.kit.waiting import DEADLINE, until
 from tests.modelserver.script import Call, Counts, Gate, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 from tests.server.compat.compat_clients import Message, of_type, sse
 
 DONE = of_type("done")
@@ -292,11 +292,9 @@ async def test_nothing_is_left_of_readers_that_went(server: RunningConsole) -> N
     id = await server.launch()
     for _ in range(50):
         async with sse(server, f"/api/sessions/{id}/stream"):
-            assert server.services.streams.hub.clients()
-    async with asyncio.timeout(DEADLINE):
-        while server.services.streams.hub.clients():
-            await asyncio.sleep(0.01)
-    assert not server.services.streams.hub.is_wanted(f"session:{id}")
+            assert server.console.hub.clients()
+    await until(lambda: not server.console.hub.clients())
+    assert not server.console.hub.is_wanted(f"session:{id}")
 
 
 async def test_revoking_a_token_ends_its_streams(server: RunningConsole) -> None:

@@ -6,11 +6,10 @@ import json
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.deadline import DEADLINE
+from tests.kit.consoles import RunningConsole
+from tests.kit.waiting import DEADLINE, until
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 from tests.server.compat.compat_clients import Message, Socket, of_type, socket
-from tests.server.terminal.desk import until
 
 
 async def opened(server: RunningConsole) -> tuple[str, str]:

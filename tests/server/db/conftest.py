@@ -1,14 +1,14 @@
-"""Fixtures for both kinds of databases, and desks that write sessions into them."""
+"""Fixtures for both kinds of databases, and sessions that are projected into them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.server.db.desk import Desk
 from tests.server.db.postgres import Cluster
+from tests.server.db.projected_sessions import OpenProjected, ProjectedSessions
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -21,20 +21,20 @@ def url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def desks(tmp_path: Path) -> AsyncIterator[Callable[..., Awaitable[Desk]]]:
-    """Makes desks; two with the same folder and address are two lives of one server."""
-    made: list[Desk] = []
+async def open_projected(tmp_path: Path) -> AsyncIterator[OpenProjected]:
+    """Opens databases; two with the same folder and address are two lives of one server."""
+    made: list[ProjectedSessions] = []
 
-    async def make(url: str = "", folder: Path = tmp_path, **options: Any) -> Desk:
-        desk = await Desk.open(url, folder, **options)
-        made.append(desk)
-        return desk
+    async def make(url: str = "", folder: Path = tmp_path, **options: Any) -> ProjectedSessions:
+        projected = await ProjectedSessions.open(url, folder, **options)
+        made.append(projected)
+        return projected
 
     yield make
-    for desk in made:
-        await desk.close()
+    for projected in made:
+        await projected.close()
 
 
 @pytest.fixture
-async def desk(url: str, desks: Callable[..., Awaitable[Desk]]) -> Desk:
-    return await desks(url)
+async def projected(url: str, open_projected: OpenProjected) -> ProjectedSessions:
+    return await open_projected(url)

@@ -12,7 +12,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 
 PACKAGE = "postgresql (Debian: apt-get install postgresql-15)"
 NOBODY = 65534

@@ -12,9 +12,9 @@ from bobstay.model.event import MessageDone, Noted, Prompted, Task, TasksReplace
 from bobstay.model.message import Text, Usage
 from bobstay.server.db.own_tables import session_env
 from bobstay.sessions.log import SessionMissing
+from tests.kit.consoles import RunningConsole
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ async def test_variables_of_a_session_go_with_its_children_and_go_when_it_goes(
 
 async def test_what_was_kept_of_a_deleted_session_for_those_who_follow_goes_too(server: RunningConsole) -> None:
     id = await session(server, *(Noted(f"{number}") for number in range(300)))
-    history = server.built.services.streams.history
+    history = server.streams.history
     page = await history.page(id, 0, 300)
     assert await history.page(id, 0, 300) is page
     assert (await server.ask("DELETE", f"/api/v1/sessions/{id}")).status == 204

@@ -41,7 +41,7 @@ from bobstay.model.session_events import (
 from bobstay.server.db import fulltext_dialects, task_table
 from bobstay.server.db import projection_writer as writing
 from bobstay.server.db.log_tail import offset_after
-from tests.server.db.desk import Desk
+from tests.server.db.projected_sessions import ProjectedSessions
 
 few = st.sampled_from(["a", "b", "c"])
 message_text = st.text(max_size=12)
@@ -93,20 +93,20 @@ histories = st.lists(st.tuples(st.sampled_from(["one", "two"]), events, st.boole
 async def check(url: str, history: list[tuple[str, Durable, bool]]) -> None:
     """On a database that others used before: a rebuild without logs must leave nothing of theirs."""
     with tempfile.TemporaryDirectory() as folder:
-        desk = await Desk.open(url, Path(folder), adopt=True)
+        projected = await ProjectedSessions.open(url, Path(folder), adopt=True)
         try:
-            await desk.database.rebuild(desk.store)
+            await projected.database.rebuild(projected.store)
             for session, event, pause in history:
-                desk.write(event, session=session)
+                projected.write(event, session=session)
                 if pause:
-                    await desk.settled()
-            live = await desk.everything()
-            counts = await desk.database.rebuild(desk.store)
-            assert await desk.everything() == live
-            assert counts.skipped == desk.database.health().skipped == 0
-            assert counts.entries == sum(view.seq for view in desk.views.values())
+                    await projected.settled()
+            live = await projected.everything()
+            counts = await projected.database.rebuild(projected.store)
+            assert await projected.everything() == live
+            assert counts.skipped == projected.database.health().skipped == 0
+            assert counts.entries == sum(view.seq for view in projected.views.values())
         finally:
-            await desk.close()
+            await projected.close()
 
 
 def test_made_live_or_anew_it_is_the_same(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +131,7 @@ def test_whatever_is_dropped_comes_back_from_the_logs(
 
     async def holds() -> None:
         with tempfile.TemporaryDirectory() as name:
-            first = await Desk.open("", Path(name))
+            first = await ProjectedSessions.open("", Path(name))
             try:
                 for place, (session, event, _) in enumerate(history):
                     first.write(event, session=session, put=place < cut)
@@ -144,7 +144,7 @@ def test_whatever_is_dropped_comes_back_from_the_logs(
                     first.write(event, session=session, put=False)
             finally:
                 await first.close()
-            second = await Desk.open("", Path(name))
+            second = await ProjectedSessions.open("", Path(name))
             try:
                 await second.database.catch_up(second.store)
                 caught_up = await second.everything()
@@ -158,25 +158,25 @@ def test_whatever_is_dropped_comes_back_from_the_logs(
     asyncio.run(holds())
 
 
-async def test_a_rebuild_leaves_what_no_log_holds(desk: Desk) -> None:
-    desk.write(Prompted("p", (Text("words"),)))
-    mine = await task_table.add_task(desk.database, "one", "mine", by="ann")
-    desk.database.audit.record("ann", "did.something", {"a": 1}, "one")
-    await desk.database.audit.wait_until_written()
-    await desk.settled()
-    counts = await desk.database.rebuild(desk.store)
+async def test_a_rebuild_leaves_what_no_log_holds(projected: ProjectedSessions) -> None:
+    projected.write(Prompted("p", (Text("words"),)))
+    mine = await task_table.add_task(projected.database, "one", "mine", by="ann")
+    projected.database.audit.record("ann", "did.something", {"a": 1}, "one")
+    await projected.database.audit.wait_until_written()
+    await projected.settled()
+    counts = await projected.database.rebuild(projected.store)
     assert (counts.sessions, counts.read, counts.entries) == (1, 1, 2)
-    assert await task_table.list_tasks(desk.database) == [mine]
+    assert await task_table.list_tasks(projected.database) == [mine]
 
 
-async def test_the_full_text_index_is_whole_after_a_rebuild(desk: Desk) -> None:
+async def test_the_full_text_index_is_whole_after_a_rebuild(projected: ProjectedSessions) -> None:
     from sqlalchemy import text
 
-    desk.write(Prompted("p", (Text("needle"),)), TasksReplaced(()))
-    await desk.settled()
-    await desk.database.rebuild(desk.store)
-    if desk.database.engines.dialect == "sqlite":
-        async with desk.database.engines.write.begin() as connection:
+    projected.write(Prompted("p", (Text("needle"),)), TasksReplaced(()))
+    await projected.settled()
+    await projected.database.rebuild(projected.store)
+    if projected.database.engines.dialect == "sqlite":
+        async with projected.database.engines.write.begin() as connection:
             check = (
                 f"INSERT INTO {fulltext_dialects.NAME}({fulltext_dialects.NAME}, rank) VALUES ('integrity-check', 1)"
             )

@@ -2,7 +2,6 @@
 
 import os
 import stat
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from bobstay.server.db import own_tables as doors
 from bobstay.server.db.database import Database
 from bobstay.server.db.database_errors import DatabaseProblem
 from bobstay.server.db.projected_tables import METADATA, PROJECTIONS, tasks
-from tests.server.db.desk import Desk
+from tests.server.db.projected_sessions import OpenProjected, ProjectedSessions
 
 
 def ours(thing: Any, name: str | None, kind: str, reflected: bool, other: Any) -> bool:
@@ -28,32 +27,32 @@ def differences(connection: Connection) -> list[Any]:
     return list(compare_metadata(MigrationContext.configure(connection, opts=options), METADATA))
 
 
-async def test_the_migrated_schema_is_the_one_the_code_describes(desk: Desk) -> None:
-    async with desk.database.engines.read.connect() as connection:
+async def test_the_migrated_schema_is_the_one_the_code_describes(projected: ProjectedSessions) -> None:
+    async with projected.database.engines.read.connect() as connection:
         assert await connection.run_sync(differences) == []
         names = set(await connection.run_sync(lambda found: inspect(found).get_table_names()))
     assert {doors.CLIENTS.name, doors.CODES.name, doors.USERS.name} <= names
 
 
-async def test_a_difference_would_be_seen(desk: Desk) -> None:
-    async with desk.database.engines.write.begin() as connection:
+async def test_a_difference_would_be_seen(projected: ProjectedSessions) -> None:
+    async with projected.database.engines.write.begin() as connection:
         await connection.execute(text("ALTER TABLE tasks ADD COLUMN extra INTEGER"))
         await connection.execute(text("DROP INDEX ix_tasks_session"))
-    async with desk.database.engines.read.connect() as connection:
+    async with projected.database.engines.read.connect() as connection:
         assert len(await connection.run_sync(differences)) == 2
 
 
-async def test_opening_again_changes_nothing(url: str, desks: Callable[..., Awaitable[Desk]]) -> None:
-    first = await desks(url)
+async def test_opening_again_changes_nothing(url: str, open_projected: OpenProjected) -> None:
+    first = await open_projected(url)
     await first.close()
-    second = await desks(url)
+    second = await open_projected(url)
     async with second.database.read_transaction() as connection:
         rows = (await connection.execute(text("SELECT version_num FROM alembic_version"))).all()
     assert [tuple(row) for row in rows] == [("0003",)]
 
 
 async def test_a_database_of_the_first_version_is_brought_up_to_date(
-    url: str, desks: Callable[..., Awaitable[Desk]], tmp_path: Path
+    url: str, open_projected: OpenProjected, tmp_path: Path
 ) -> None:
     from alembic import command
 
@@ -70,16 +69,16 @@ async def test_a_database_of_the_first_version_is_brought_up_to_date(
         await connection.run_sync(first)
         await connection.execute(text("INSERT INTO push_subscriptions (id, endpoint) VALUES ('x', 'of nobody')"))
     await engines.dispose()
-    desk = await desks(url)
-    async with desk.database.engines.read.connect() as connection:
+    projected = await open_projected(url)
+    async with projected.database.engines.read.connect() as connection:
         assert await connection.run_sync(differences) == []
         assert (await connection.execute(text("SELECT count(*) FROM push_subscriptions"))).scalar() == 0
 
 
 async def test_a_database_of_a_newer_version_is_refused_and_left_alone(
-    url: str, desks: Callable[..., Awaitable[Desk]], tmp_path: Path
+    url: str, open_projected: OpenProjected, tmp_path: Path
 ) -> None:
-    first = await desks(url)
+    first = await open_projected(url)
     async with first.database.engines.write.begin() as connection:
         await connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     await first.close()
@@ -91,7 +90,7 @@ async def test_a_database_of_a_newer_version_is_refused_and_left_alone(
 
 
 async def test_a_migration_that_fails_leaves_nothing_behind(
-    url: str, desks: Callable[..., Awaitable[Desk]], tmp_path: Path
+    url: str, open_projected: OpenProjected, tmp_path: Path
 ) -> None:
     from bobstay.server.db.database_engines import connect, resolve
 
@@ -105,16 +104,16 @@ async def test_a_migration_that_fails_leaves_nothing_behind(
         assert await connection.run_sync(lambda found: inspect(found).get_table_names()) == ["usage"]
         await connection.execute(text("DROP TABLE usage"))
     await engines.dispose()
-    assert (await desks(url)).database.health().ok
+    assert (await open_projected(url)).database.health().ok
 
 
-async def test_only_its_owner_can_read_the_database(desks: Callable[..., Awaitable[Desk]], tmp_path: Path) -> None:
+async def test_only_its_owner_can_read_the_database(open_projected: OpenProjected, tmp_path: Path) -> None:
     """FM-55."""
     before = os.umask(0)
     try:
-        desk = await desks()
-        desk.begin()
-        await desk.settled()
+        projected = await open_projected()
+        projected.begin()
+        await projected.settled()
     finally:
         os.umask(before)
     state = tmp_path / "state"
@@ -124,21 +123,21 @@ async def test_only_its_owner_can_read_the_database(desks: Callable[..., Awaitab
     assert set(modes.values()) == {0o600}
 
 
-async def test_a_second_server_is_refused(url: str, desks: Callable[..., Awaitable[Desk]], tmp_path: Path) -> None:
-    first = await desks(url)
+async def test_a_second_server_is_refused(url: str, open_projected: OpenProjected, tmp_path: Path) -> None:
+    first = await open_projected(url)
     with pytest.raises(DatabaseProblem) as caught:
         await Database.open(url, str(tmp_path / "state"))
     assert caught.value.kind == "in_use"
     assert str(os.getpid()) in str(caught.value)
     await first.close()
-    assert (await desks(url)).database.health().ok
+    assert (await open_projected(url)).database.health().ok
 
 
 async def test_a_second_server_with_another_folder_is_refused_by_postgresql(
-    cluster: Any, desks: Callable[..., Awaitable[Desk]], tmp_path: Path
+    cluster: Any, open_projected: OpenProjected, tmp_path: Path
 ) -> None:
     url = await cluster.new_database()
-    await desks(url)
+    await open_projected(url)
     with pytest.raises(DatabaseProblem) as caught:
         await Database.open(url, str(tmp_path / "elsewhere"))
     assert caught.value.kind == "in_use"

@@ -1,6 +1,5 @@
 """Full-text search: both databases give the same hits for any query, with excerpts without markup."""
 
-from collections.abc import Awaitable, Callable
 from urllib.parse import quote
 
 import pytest
@@ -13,64 +12,68 @@ from bobstay.model.session_events import ArtifactMade, SessionChanged
 from bobstay.server.db.full_text_search import search
 from bobstay.server.db.search_terms import SEARCHED, excerpt, searchable_text, terms
 from bobstay.server.errors import ApiError
-from tests.server.db.desk import Desk
+from tests.server.db.projected_sessions import OpenProjected, ProjectedSessions
 
 
-async def found(desk: Desk, query: str, session: str = "") -> list[tuple[str, str, int]]:
-    await desk.settled()
-    return [(hit.session_id, hit.kind, hit.seq) for hit in (await search(desk.database, query, session)).hits]
+async def found(projected: ProjectedSessions, query: str, session: str = "") -> list[tuple[str, str, int]]:
+    await projected.settled()
+    return [(hit.session_id, hit.kind, hit.seq) for hit in (await search(projected.database, query, session)).hits]
 
 
-async def test_everything_that_is_said_and_done_is_found(desk: Desk) -> None:
+async def test_everything_that_is_said_and_done_is_found(projected: ProjectedSessions) -> None:
     """S003-44."""
-    desk.write(SessionChanged(title="Kraken hunt"), Prompted("p", (Text("fix src/server/app.py, please"),)))
-    desk.write(BlockDone("m", 0, Thinking("perhaps a deadlock")), BlockDone("m", 1, Text("The lock_file is stale")))
-    desk.write(desk.call("c1", command="grep -rn 'walrus' .", message="m", place=2))
-    desk.write(desk.result("c1", "tests/zebra.py:12: assert fish"), ArtifactMade("a", "plan", "Plan B", "use a heron"))
-    desk.write(Prompted("p", (Text("another session about a walrus"),)), session="two")
-    assert await found(desk, "kraken") == [("one", "title", 1)]
-    assert await found(desk, "app.py") == [("one", "text", 3), ("one", "title", 1)]
-    assert await found(desk, "server") == await found(desk, "SRC/Server")
-    assert await found(desk, "deadlock") == [("one", "thinking", 4)]
-    assert await found(desk, "lock file") == [("one", "text", 5)]
-    assert await found(desk, "heron plan") == [("one", "artifact", 8)]
-    assert await found(desk, "zebr") == [("one", "result", 7)]
-    assert {hit[0] for hit in await found(desk, "walrus")} == {"one", "two"}
-    assert await found(desk, "walrus", "one") == [("one", "call", 6)]
-    assert await found(desk, "walrus heron") == []
+    projected.write(SessionChanged(title="Kraken hunt"), Prompted("p", (Text("fix src/server/app.py, please"),)))
+    projected.write(
+        BlockDone("m", 0, Thinking("perhaps a deadlock")), BlockDone("m", 1, Text("The lock_file is stale"))
+    )
+    projected.write(projected.call("c1", command="grep -rn 'walrus' .", message="m", index=2))
+    projected.write(
+        projected.result("c1", "tests/zebra.py:12: assert fish"), ArtifactMade("a", "plan", "Plan B", "use a heron")
+    )
+    projected.write(Prompted("p", (Text("another session about a walrus"),)), session="two")
+    assert await found(projected, "kraken") == [("one", "title", 1)]
+    assert await found(projected, "app.py") == [("one", "text", 3), ("one", "title", 1)]
+    assert await found(projected, "server") == await found(projected, "SRC/Server")
+    assert await found(projected, "deadlock") == [("one", "thinking", 4)]
+    assert await found(projected, "lock file") == [("one", "text", 5)]
+    assert await found(projected, "heron plan") == [("one", "artifact", 8)]
+    assert await found(projected, "zebr") == [("one", "result", 7)]
+    assert {hit[0] for hit in await found(projected, "walrus")} == {"one", "two"}
+    assert await found(projected, "walrus", "one") == [("one", "call", 6)]
+    assert await found(projected, "walrus heron") == []
 
 
-async def test_quoted_words_must_stand_together(desk: Desk) -> None:
-    desk.write(Prompted("p1", (Text("first things first"),)), Prompted("p2", (Text("things come first"),)))
-    assert [seq for _, kind, seq in await found(desk, '"things first"') if kind == "text"] == [2]
-    assert [seq for _, kind, seq in await found(desk, "things first") if kind == "text"] == [3, 2]
-    assert [seq for _, kind, seq in await found(desk, '"come fir"') if kind == "text"] == []
+async def test_quoted_words_must_stand_together(projected: ProjectedSessions) -> None:
+    projected.write(Prompted("p1", (Text("first things first"),)), Prompted("p2", (Text("things come first"),)))
+    assert [seq for _, kind, seq in await found(projected, '"things first"') if kind == "text"] == [2]
+    assert [seq for _, kind, seq in await found(projected, "things first") if kind == "text"] == [3, 2]
+    assert [seq for _, kind, seq in await found(projected, '"come fir"') if kind == "text"] == []
 
 
-async def test_accents_case_and_ideographs(desk: Desk) -> None:
-    desk.write(Prompted("p1", (Text("Crème BRÛLÉE in Straße"),)), Prompted("p2", (Text("请修复数据库连接"),)))
-    assert [seq for _, kind, seq in await found(desk, "creme brulee strasse") if kind == "text"] == [2]
-    assert [seq for _, kind, seq in await found(desk, "数据库") if kind == "text"] == [3]
-    assert [seq for _, kind, seq in await found(desk, "据数") if kind == "text"] == []
+async def test_accents_case_and_ideographs(projected: ProjectedSessions) -> None:
+    projected.write(Prompted("p1", (Text("Crème BRÛLÉE in Straße"),)), Prompted("p2", (Text("请修复数据库连接"),)))
+    assert [seq for _, kind, seq in await found(projected, "creme brulee strasse") if kind == "text"] == [2]
+    assert [seq for _, kind, seq in await found(projected, "数据库") if kind == "text"] == [3]
+    assert [seq for _, kind, seq in await found(projected, "据数") if kind == "text"] == []
 
 
-async def test_what_changed_is_found_by_its_new_words_only(desk: Desk) -> None:
-    desk.write(desk.call("c1"), desk.result("c1", "alpha"))
-    assert len(await found(desk, "alpha")) == 1
-    desk.write(desk.result("c1", "omega"))
-    assert (await found(desk, "alpha"), len(await found(desk, "omega"))) == ([], 1)
-    await desk.database.forget("one")
-    assert await found(desk, "omega") == []
+async def test_what_changed_is_found_by_its_new_words_only(projected: ProjectedSessions) -> None:
+    projected.write(projected.call("c1"), projected.result("c1", "alpha"))
+    assert len(await found(projected, "alpha")) == 1
+    projected.write(projected.result("c1", "omega"))
+    assert (await found(projected, "alpha"), len(await found(projected, "omega"))) == ([], 1)
+    await projected.database.forget("one")
+    assert await found(projected, "omega") == []
 
 
-async def test_hits_come_in_pages_newest_first(desk: Desk) -> None:
+async def test_hits_come_in_pages_newest_first(projected: ProjectedSessions) -> None:
     for number in range(7):
-        desk.write(Prompted(f"p{number}", (Text("penguin"),)), session=f"s{number}")
-    await desk.settled()
+        projected.write(Prompted(f"p{number}", (Text("penguin"),)), session=f"s{number}")
+    await projected.settled()
     seen: list[tuple[str, str]] = []
     cursor = ""
     for _ in range(20):
-        page = await search(desk.database, "penguin", "", cursor, 3)
+        page = await search(projected.database, "penguin", "", cursor, 3)
         seen += [(hit.session_id, hit.kind) for hit in page.hits]
         if page.cursor is None:
             break
@@ -81,10 +84,10 @@ async def test_hits_come_in_pages_newest_first(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["x", "0x1p0_", "nan_1", "inf_1", "1_x", "0x1p99999_1", "_" * 50])
-async def test_a_cursor_of_somebody_else_is_refused(desks: Callable[..., Awaitable[Desk]], cursor: str) -> None:
-    desk = await desks()
+async def test_a_cursor_of_somebody_else_is_refused(open_projected: OpenProjected, cursor: str) -> None:
+    projected = await open_projected()
     with pytest.raises(ApiError) as caught:
-        await search(desk.database, "penguin", "", cursor)
+        await search(projected.database, "penguin", "", cursor)
     assert caught.value.problem.code == "invalid"
 
 
@@ -120,12 +123,12 @@ HOSTILE = [
 ]
 
 
-async def test_no_query_is_an_error(desk: Desk) -> None:
-    desk.write(Prompted("p", (Text("near and or not a b words x col documents 🙂 ½ fi"),)))
-    await desk.settled()
+async def test_no_query_is_an_error(projected: ProjectedSessions) -> None:
+    projected.write(Prompted("p", (Text("near and or not a b words x col documents 🙂 ½ fi"),)))
+    await projected.settled()
     for query in HOSTILE:
-        assert isinstance((await search(desk.database, query)).hits, tuple)
-    assert len(await found(desk, "documents")) == 2
+        assert isinstance((await search(projected.database, query)).hits, tuple)
+    assert len(await found(projected, "documents")) == 2
 
 
 @given(st.text())
@@ -150,10 +153,10 @@ def test_an_excerpt_shows_where_and_marks_by_place() -> None:
     assert (cut.cut_before, cut.cut_after) == (True, True)
 
 
-async def test_of_a_huge_text_the_beginning_is_found(desk: Desk) -> None:
+async def test_of_a_huge_text_the_beginning_is_found(projected: ProjectedSessions) -> None:
     """PostgreSQL cannot hold the words of more than a megabyte in one place."""
     many = " ".join(f"w{number:x}ö" for number in range(200_000))
-    desk.write(Prompted("p", (Text("unicorn " + many),)), desk.call("c"), desk.result("c", many))
-    assert len(await found(desk, "unicorn")) == 2
-    assert await found(desk, many[SEARCHED * 2 : SEARCHED * 2 + 50].split()[1]) == []
-    assert desk.database.health().skipped == 0
+    projected.write(Prompted("p", (Text("unicorn " + many),)), projected.call("c"), projected.result("c", many))
+    assert len(await found(projected, "unicorn")) == 2
+    assert await found(projected, many[SEARCHED * 2 : SEARCHED * 2 + 50].split()[1]) == []
+    assert projected.database.health().skipped == 0

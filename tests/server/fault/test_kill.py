@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -12,10 +11,11 @@ from typing import Any
 import pytest
 
 from bobstay.model.ids import new_id
-from tests.deadline import DEADLINE
+from tests.kit.processes import marked_processes
+from tests.kit.served_console import ServedConsole
+from tests.kit.waiting import wait_until
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.served import Served, orphans
 
 ROUNDS = int(os.environ.get("BOBSTAY_FAULT_ROUNDS", "2"))
 """Of all five statuses; 20 make a hundred kills."""
@@ -24,23 +24,15 @@ WAYS_OUT = ("waiting_input", "interrupted", "completed", "failed")
 
 
 @pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
+def served(model: ModelServer, tmp_path: Path) -> Iterator[ServedConsole]:
+    with ServedConsole(tmp_path, "--max-running", "2", model=model) as server:
+        yield server
 
 
-@pytest.fixture
-def served(model: ModelServer, tmp_path: Path) -> Iterator[Served]:
-    variables = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "dummy", "BOBSTAY_MODEL": "sonnet"}
-    server = Served(tmp_path, variables, "--max-running", "2").start()
-    yield server
-    server.stop()
-
-
-class Scene:
+class KilledSession:
     """One session in one status, and what must be true of it after the restart."""
 
-    def __init__(self, served: Served, model: ModelServer, name: str) -> None:
+    def __init__(self, served: ServedConsole, model: ModelServer, name: str) -> None:
         self.served = served
         self.model = model
         self.name = name
@@ -60,10 +52,7 @@ class Scene:
 
     def in_a_tool(self) -> str:
         id = self.served.launch(self._writing("; sleep 1000"), allowed_tools=["Bash", "Edit"])
-        deadline = time.monotonic() + DEADLINE
-        while not self.file.exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(self.file.exists)
         return id
 
     def completed(self) -> str:
@@ -91,47 +80,47 @@ class Scene:
         )
 
 
-def test_a_killed_server_loses_nothing_and_does_nothing_twice(served: Served, model: ModelServer) -> None:
+def test_a_killed_server_loses_nothing_and_does_nothing_twice(served: ServedConsole, model: ModelServer) -> None:
     dice = Random(SEED)
-    scenes: list[tuple[str, Scene]] = []
+    cases: list[tuple[str, KilledSession]] = []
     for number in range(ROUNDS):
         kinds = ["running", "waiting", "in_a_tool", "completed", "interrupted"]
         dice.shuffle(kinds)
         for kind in kinds:
-            scene = Scene(served, model, f"{kind}-{number}")
-            make: Callable[[], str] = getattr(scene, kind)
+            case = KilledSession(served, model, f"{kind}-{number}")
+            make: Callable[[], str] = getattr(case, kind)
             id = make()
-            scenes.append((id, scene))
+            cases.append((id, case))
             served.kill()
-            scene.release()
+            case.release()
             served.start()
-            check_after_restart(served, kind, id, scene)
-    for id, _ in scenes:
+            check_after_restart(served, kind, id, case)
+    for id, _ in cases:
         assert served.get(f"/sessions/{id}")["status"] in WAYS_OUT
-    assert not [pid for pid in orphans(str(served.folder)) if is_orphan(served, pid)]
+    assert not [pid for pid in marked_processes(str(served.folder)) if is_orphan(served, pid)]
 
 
-def check_after_restart(served: Served, kind: str, id: str, scene: Scene) -> None:
+def check_after_restart(served: ServedConsole, kind: str, id: str, case: KilledSession) -> None:
     view = served.until(id, *WAYS_OUT)
     if kind == "waiting":
         assert view["status"] == "waiting_input", "no approval is lost"
         item = next(item for item in served.inbox() if item["session_id"] == id)
         served.decide(item)
         served.until(id, "completed")
-        assert scene.file.read_text() == "x\n"
+        assert case.file.read_text() == "x\n"
     elif kind == "completed":
         assert view["status"] == "completed"
     else:
         assert view["status"] == "interrupted"
         assert view["open_calls"] == []
-        more = scene.model.play(f"{scene.name}-more", Step(blocks=[Say("going on")]))
+        more = case.model.play(f"{case.name}-more", Step(blocks=[Say("going on")]))
         served.post(f"/sessions/{id}/messages", {"content": more})
         served.until(id, "completed")
     if kind == "in_a_tool":
-        assert scene.file.read_text() == "x\n", "what ran is not run again"
+        assert case.file.read_text() == "x\n", "what ran is not run again"
 
 
-def is_orphan(served: Served, pid: int) -> bool:
+def is_orphan(served: ServedConsole, pid: int) -> bool:
     """Not the server itself, nor one of its children."""
     assert served.process is not None
     while pid > 1:
@@ -145,7 +134,7 @@ def is_orphan(served: Served, pid: int) -> bool:
     return True
 
 
-def test_a_second_server_on_the_same_state_refuses_and_names_the_first(served: Served) -> None:
+def test_a_second_server_on_the_same_state_refuses_and_names_the_first(served: ServedConsole) -> None:
     other = subprocess.run(
         [sys.executable, "-m", "bobstay", "serve", "--port", "0", "--no-browser"],
         env=served.variables,
@@ -160,7 +149,7 @@ def test_a_second_server_on_the_same_state_refuses_and_names_the_first(served: S
     assert "Traceback" not in other.stderr
 
 
-def test_stopping_is_orderly(served: Served, model: ModelServer) -> None:
+def test_stopping_is_orderly(served: ServedConsole, model: ModelServer) -> None:
     gate = Gate()
     id = served.launch(model.play("slow", Step(blocks=[Say("x")], gate=gate)))
     gate.wait_reached()

@@ -12,7 +12,7 @@ import pytest
 from bobstay.server.errors import ApiError
 from bobstay.server.files import confined_open
 from bobstay.server.files.session_directory import AllowedRoots, open_session_directory, resolve_allowed
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 from tests.server.files.files_host import FilesHost
 
 Reach = Callable[[int, Sequence[bytes]], int]

@@ -12,7 +12,8 @@ from bobstay.server.files.path_completion import rank, with_folders
 from bobstay.server.files.path_names import decode_path, encode_path, split_path
 from bobstay.server.files.range_response import MOST_AT_ONCE
 from bobstay.server.files.text_content import MOST_BINARY, MOST_TEXT, decode_text, detect_newline
-from tests.server.files.files_host import FilesHost, repository
+from tests.kit.repositories import repository
+from tests.server.files.files_host import FilesHost
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
 

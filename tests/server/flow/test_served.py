@@ -3,7 +3,6 @@
 import http.client
 import json
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,11 +11,12 @@ from typing import Any
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
-from tests.deadline import DEADLINE
+from tests.kit.program import ORACLE
+from tests.kit.repositories import repository
+from tests.kit.served_console import ServedConsole
+from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.served import Served
-from tests.wire.program import ORACLE
 
 TOUCH = Call("Bash", {"command": "touch made.txt", "description": "Create a file"}, "toolu_1")
 WANTED = {"session.created", "worker.started", "message.user", "tool.call", "tool.result", "message.assistant"}
@@ -30,25 +30,15 @@ def model() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="module")
-def served(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedConsole]:
     folder: Path = tmp_path_factory.mktemp("served")
-    variables = {
-        "ANTHROPIC_BASE_URL": model.url,
-        "ANTHROPIC_API_KEY": "sk-ant-dummy",
-        "BOBSTAY_MODEL": "sonnet",
-        "DISABLE_TELEMETRY": "1",
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    }
-    server = Served(folder, variables, "--engine", f"claude={ORACLE}").start()
-    subprocess.run(["git", "init", "-q", server.work], check=True)
-    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
-    subprocess.run(["git", *identity, "commit", "-qm", "x", "--allow-empty"], cwd=server.work, check=True)
-    yield server
-    server.stop()
+    with ServedConsole(folder, "--engine", f"claude={ORACLE}", model=model) as server:
+        repository(server.work)
+        yield server
 
 
 @pytest.fixture
-def socket(served: Served) -> Iterator[ClientConnection]:
+def socket(served: ServedConsole) -> Iterator[ClientConnection]:
     url = f"ws://127.0.0.1:{served.port}/api/v1/ws"
     headers = {"Cookie": served.cookie}
     origin: Any = f"http://127.0.0.1:{served.port}"
@@ -69,7 +59,7 @@ def frames(socket: ClientConnection, last: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_approval_is_seen_given_and_carried_out(
-    served: Served, model: ModelServer, socket: ClientConnection, engine: str
+    served: ServedConsole, model: ModelServer, socket: ClientConnection, engine: str
 ) -> None:
     """S000-91: from a message to a call that runs, with every step on the stream."""
     made = served.work / "made.txt"
@@ -93,7 +83,7 @@ def test_an_approval_is_seen_given_and_carried_out(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_question_is_answered(served: Served, model: ModelServer, engine: str) -> None:
+def test_a_question_is_answered(served: ServedConsole, model: ModelServer, engine: str) -> None:
     """S004-21..24."""
     options = [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]
     asked = {"questions": [{"question": "Which colour?", "header": "Colour", "options": options, "multiSelect": False}]}
@@ -111,7 +101,7 @@ def test_a_question_is_answered(served: Served, model: ModelServer, engine: str)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_turn_is_stopped_and_gone_on_with(served: Served, model: ModelServer, engine: str) -> None:
+def test_a_turn_is_stopped_and_gone_on_with(served: ServedConsole, model: ModelServer, engine: str) -> None:
     """S000-25, S000-90: the context is kept."""
     gate = Gate()
     prompt = model.play(f"stop-{engine}", Step(blocks=[Say("Long words.")], gate=gate))
@@ -126,7 +116,7 @@ def test_a_turn_is_stopped_and_gone_on_with(served: Served, model: ModelServer, 
     assert "lighthouse" in json.dumps(model.requests[-1].body["messages"])
 
 
-def test_deciding_twice_tells_the_second_what_the_first_said(served: Served, model: ModelServer) -> None:
+def test_deciding_twice_tells_the_second_what_the_first_said(served: ServedConsole, model: ModelServer) -> None:
     """FM-36 over HTTP."""
     id = served.launch(model.play("twice", Step(blocks=[TOUCH]), Step(blocks=[Say("ok")])))
     served.until(id, "waiting_input")
@@ -140,7 +130,7 @@ def test_deciding_twice_tells_the_second_what_the_first_said(served: Served, mod
     assert "not today" in json.dumps(model.requests[-1].body["messages"])
 
 
-def test_the_transcript_is_paged_searched_and_gone_when_deleted(served: Served, model: ModelServer) -> None:
+def test_the_transcript_is_paged_searched_and_gone_when_deleted(served: ServedConsole, model: ModelServer) -> None:
     listing = Call("Bash", {"command": "ls"}, "toolu_l")
     id = served.launch(model.play("zebra", Step(blocks=[listing]), Step(blocks=[Say("A zebracorn was seen.")])))
     served.until(id, "completed")
@@ -155,7 +145,7 @@ def test_the_transcript_is_paged_searched_and_gone_when_deleted(served: Served, 
     assert id not in json.dumps(served.get("/search?q=zebracorn"))
 
 
-def test_what_is_asked_about_comes_letter_by_letter(served: Served, model: ModelServer) -> None:
+def test_what_is_asked_about_comes_letter_by_letter(served: ServedConsole, model: ModelServer) -> None:
     """FM-38, the server's side: nothing is hidden, cut or tidied between the model and whoever decides."""
     command = "echo \u202egnp.exe\u200b \x1b[31m<b>**x**</b> " + "a" * 5_000 + " # $(touch pwned)"
     prompt = model.play("odd", Step(blocks=[Call("Bash", {"command": command}, "toolu_o")]), Step(blocks=[Say("ok")]))
@@ -167,7 +157,7 @@ def test_what_is_asked_about_comes_letter_by_letter(served: Served, model: Model
     served.until(id, "completed")
 
 
-def test_what_is_too_much_is_refused_before_it_is_taken_in(served: Served) -> None:
+def test_what_is_too_much_is_refused_before_it_is_taken_in(served: ServedConsole) -> None:
     """FM-57: 50 MB of JSON, announced or not, a page of a million events, nesting without end."""
     id = served.launch("")
     many = f'{{"content": "{"x" * 50_000_000}"}}'.encode()
@@ -190,7 +180,7 @@ def test_what_is_too_much_is_refused_before_it_is_taken_in(served: Served) -> No
     assert served.get(f"/sessions/{id}")["status"] == "draft"
 
 
-def sent(served: Served, path: str, body: bytes, length: int | None) -> tuple[int, Any]:
+def sent(served: ServedConsole, path: str, body: bytes, length: int | None) -> tuple[int, Any]:
     """A request that says how long its body is, or else sends it in pieces; who is refused need not send all."""
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=DEADLINE)
     headers = {"Origin": f"http://127.0.0.1:{served.port}", "Cookie": served.cookie, "Content-Type": "application/json"}
@@ -207,7 +197,7 @@ def sent(served: Served, path: str, body: bytes, length: int | None) -> tuple[in
         connection.close()
 
 
-def test_allowing_for_good_is_remembered(served: Served, model: ModelServer) -> None:
+def test_allowing_for_good_is_remembered(served: ServedConsole, model: ModelServer) -> None:
     first = served.launch(model.play("always", Step(blocks=[TOUCH]), Step(blocks=[Say("ok")])))
     served.until(first, "waiting_input")
     item = next(item for item in served.inbox() if item["session_id"] == first)
@@ -222,7 +212,7 @@ def test_allowing_for_good_is_remembered(served: Served, model: ModelServer) -> 
 
 
 @pytest.mark.skipif(not os.path.exists(ORACLE), reason="no claude")
-def test_hooks_of_a_directory_wait_for_trust_with_an_external_engine(served: Served, model: ModelServer) -> None:
+def test_hooks_of_a_directory_wait_for_trust_with_an_external_engine(served: ServedConsole, model: ModelServer) -> None:
     """The same engine takes them up at the next message after the person trusted the directory."""
     folder, ran = served.work / "cloned", served.folder / "hook-ran"
     (folder / ".claude").mkdir(parents=True)
@@ -240,7 +230,7 @@ def test_hooks_of_a_directory_wait_for_trust_with_an_external_engine(served: Ser
     assert ran.exists()
 
 
-def test_a_directory_is_trusted_and_its_rules_count_then(served: Served) -> None:
+def test_a_directory_is_trusted_and_its_rules_count_then(served: ServedConsole) -> None:
     query = f"cwd={served.work}"
     assert not served.get(f"/trust?{query}")["trusted"]
     assert served.post("/trust", {"cwd": str(served.work)})["trusted"]
@@ -252,7 +242,7 @@ def test_a_directory_is_trusted_and_its_rules_count_then(served: Served) -> None
     assert not served.ask("DELETE", "/trust", {"cwd": str(served.work)})["trusted"]
 
 
-def test_a_session_gets_a_work_tree_of_its_own(served: Served, model: ModelServer) -> None:
+def test_a_session_gets_a_work_tree_of_its_own(served: ServedConsole, model: ModelServer) -> None:
     write = Call("Write", {"file_path": "new.txt", "content": "x\n"}, "toolu_w")
     prompt = model.play("tree", Step(blocks=[write]), Step(blocks=[Say("ok")]))
     id = served.launch(prompt, worktree=True, branch="feat/new", permission_mode="acceptEdits")
@@ -265,7 +255,7 @@ def test_a_session_gets_a_work_tree_of_its_own(served: Served, model: ModelServe
     assert [file["path"] for file in diff["files"]] == ["new.txt"]
 
 
-def test_an_approved_plan_is_carried_out_in_the_chosen_mode(served: Served, model: ModelServer) -> None:
+def test_an_approved_plan_is_carried_out_in_the_chosen_mode(served: ServedConsole, model: ModelServer) -> None:
     prompt = model.play(
         "approved",
         Step(blocks=[Call("ExitPlanMode", {"plan": "# Plan\n1. Make planned.txt"}, "toolu_p")]),
@@ -281,7 +271,7 @@ def test_an_approved_plan_is_carried_out_in_the_chosen_mode(served: Served, mode
     assert (served.work / "planned.txt").read_text() == "x\n"
 
 
-def test_a_plan_is_handed_to_the_next_mode(served: Served, model: ModelServer) -> None:
+def test_a_plan_is_handed_to_the_next_mode(served: ServedConsole, model: ModelServer) -> None:
     first = served.launch(model.play("plan", Step(blocks=[Say("# The plan\n1. Do it.")])), workflow="plan")
     served.until(first, "completed")
     (artifact,) = served.get(f"/sessions/{first}/artifacts")["artifacts"]
@@ -292,7 +282,7 @@ def test_a_plan_is_handed_to_the_next_mode(served: Served, model: ModelServer) -
     assert "1. Do it." in json.dumps(model.requests[-1].body["messages"])
 
 
-def test_a_request_sent_twice_with_its_key_is_done_once(served: Served, model: ModelServer) -> None:
+def test_a_request_sent_twice_with_its_key_is_done_once(served: ServedConsole, model: ModelServer) -> None:
     body = {"cwd": str(served.work), "prompt": model.play("key", Step(blocks=[Say("ok")]))}
     first, second = (served.raw("POST", "/sessions", body, {"Idempotency-Key": "k-1"}) for _ in range(2))
     assert (first[0], second[0]) == (201, 201)
@@ -301,7 +291,7 @@ def test_a_request_sent_twice_with_its_key_is_done_once(served: Served, model: M
     assert (other[0], other[1]["error"]["code"]) == (409, "conflict")
 
 
-def test_variables_of_a_session_reach_its_commands_and_nobody_else(served: Served, model: ModelServer) -> None:
+def test_variables_of_a_session_reach_its_commands_and_nobody_else(served: ServedConsole, model: ModelServer) -> None:
     show = Call("Bash", {"command": "test $API_TOKEN = s3cret-token-value-12345 && echo there"}, "toolu_e")
     prompt = model.play("env", Step(blocks=[show]), Step(blocks=[Say("ok")]))
     body = {"cwd": str(served.work), "prompt": prompt, "env": {"API_TOKEN": "s3cret-token-value-12345"}}
@@ -313,7 +303,7 @@ def test_variables_of_a_session_reach_its_commands_and_nobody_else(served: Serve
     assert (status, reply["error"]["code"]) == (403, "forbidden")
 
 
-def test_who_did_what_is_written_down(served: Served, model: ModelServer) -> None:
+def test_who_did_what_is_written_down(served: ServedConsole, model: ModelServer) -> None:
     id = served.launch(model.play("book", Step(blocks=[Say("ok")])))
     served.until(id, "completed")
     served.ask("PATCH", f"/sessions/{id}", {"title": "for the book"})
@@ -336,7 +326,7 @@ def test_who_did_what_is_written_down(served: Served, model: ModelServer) -> Non
     ],
 )
 def test_bad_requests_are_told_what_to_do(
-    served: Served, method: str, path: str, body: Any, status: int, code: str
+    served: ServedConsole, method: str, path: str, body: Any, status: int, code: str
 ) -> None:
     got, reply, _ = served.raw(method, path, body)
     assert (got, reply["error"]["code"]) == (status, code), reply

@@ -9,9 +9,9 @@ from bobstay.model.event import Noted, Prompted, SessionStarted
 from bobstay.model.message import Text
 from bobstay.server import session_loading
 from bobstay.sessions.log_store import LogStore
-from tests.deadline import DEADLINE
+from tests.kit.consoles import RunningConsole
+from tests.kit.waiting import until
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 
 
 def write_sessions(server: RunningConsole, count: int) -> list[str]:
@@ -80,6 +80,4 @@ async def test_a_second_start_reads_no_log_again(
 
 
 async def all_loaded(server: RunningConsole) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while server.services.registry.pending:
-            await asyncio.sleep(0.01)
+    await until(lambda: not server.console.registry.pending)

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from bobstay.server.files.git_diff_parser import MOST_FILE, parse_list, parse_patch, to_added_hunk, unquote
 from bobstay.server.files.path_names import decode_path
 from bobstay.server.files.working_changes import MOST_FILES, MOST_PATCH
-from tests.server.files.files_host import FilesHost, Reply, git, repository
+from tests.kit.http_exchange import HttpReply
+from tests.kit.repositories import git, repository
+from tests.server.files.files_host import FilesHost
 
 
-async def diff(host: FilesHost, cwd: Path | None = None, **query: Any) -> Reply:
+async def diff(host: FilesHost, cwd: Path | None = None, **query: Any) -> HttpReply:
     session = host.session(cwd)
     reply = await host.get(f"/sessions/{session.id}/diff", **query)
     host.registry.release(session.id)

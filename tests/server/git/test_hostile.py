@@ -9,8 +9,9 @@ import pytest
 from bobstay.server.errors import ApiError
 from bobstay.server.files.repository_lookup import check_branch, open_repo
 from bobstay.server.worktrees import Worktrees
-from tests.deadline import DEADLINE
-from tests.server.files.files_host import PATH, FilesHost, git, repository
+from tests.kit.environments import PATH
+from tests.kit.repositories import git, repository
+from tests.server.files.files_host import FilesHost
 
 SETTINGS = {
     "core.fsmonitor": "{trap}",

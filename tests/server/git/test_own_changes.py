@@ -1,28 +1,19 @@
 """Changes are attributed to the session that made them, and a revert can be undone."""
 
 import os
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.kit.consoles import RunningConsole
+from tests.kit.repositories import repository
 from tests.modelserver.script import Call, Say, Step
-from tests.server.api.running_console import RunningConsole
 
 
 @pytest.fixture
-async def server(model: Any, tmp_path: Path) -> Any:
-    async with RunningConsole(model, tmp_path) as made:
-        (made.work / "old.md").write_text("one\ntwo\n")
-        (made.work / "gone.md").write_text("bye\n")
-        for message in (
-            ["init", "-q"],
-            ["add", "-A"],
-            ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"],
-        ):
-            subprocess.run(["git", "-C", str(made.work), *message], check=True)
-        yield made
+def server(server: RunningConsole) -> RunningConsole:
+    repository(server.work, **{"old.md": "one\ntwo\n", "gone.md": "bye\n"})
+    return server
 
 
 async def session(server: RunningConsole, name: str, *calls: Call) -> str:

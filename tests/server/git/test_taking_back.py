@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from bobstay.server.files.git_diff_parser import RawHunk, parse_hunks
 from bobstay.server.revert import confined_write
 from bobstay.server.revert.reverse_hunk import HunkMismatch, revert_hunk
-from tests.server.files.files_host import FilesHost, Reply, git, repository
+from tests.kit.http_exchange import HttpReply
+from tests.kit.repositories import git, repository
+from tests.server.files.files_host import FilesHost
 
 LONG = "".join(f"line {number}\n" for number in range(60))
 
@@ -31,7 +33,7 @@ class Review:
         assert reply.status == 200, reply.body
         return next((file for file in reply.json["files"] if file["path"] == path), None)
 
-    async def reject(self, file: Any, number: int | None = None, **more: Any) -> Reply:
+    async def reject(self, file: Any, number: int | None = None, **more: Any) -> HttpReply:
         """The whole file, or the hunk of this number."""
         body = {"path": file["path"], **self.query, **more}
         if number is None:

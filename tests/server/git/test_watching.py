@@ -15,8 +15,9 @@ from bobstay.server.streams.hub import EVERYTHING, HubClient
 from bobstay.server.workers import diff_watcher
 from bobstay.server.workers.diff_watcher import GitDiffWorker
 from bobstay.server.workers.worker import WorkerError
-from tests.deadline import DEADLINE
-from tests.server.files.files_host import FilesHost, git, repository
+from tests.kit.repositories import git, repository
+from tests.kit.waiting import DEADLINE
+from tests.server.files.files_host import FilesHost
 
 
 class Window:

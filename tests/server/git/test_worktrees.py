@@ -9,7 +9,8 @@ import pytest
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.worktrees import Worktree, Worktrees
-from tests.server.files.files_host import FilesHost, git, repository
+from tests.kit.repositories import git, repository
+from tests.server.files.files_host import FilesHost
 
 ID = "1234abcd-5555-4666-8777-888888888888"
 

@@ -7,7 +7,7 @@ import pytest
 
 from bobstay.server.workers import bypass_timer
 from bobstay.server.workers.bypass_timer import BypassTimer
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE, until
 
 
 async def test_a_bypass_ends_by_the_clock_though_timers_stood_still_while_the_machine_slept(
@@ -41,8 +41,6 @@ async def test_a_bypass_does_not_end_before_its_time(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(time, "time", clock)
     timer = BypassTimer(end)
     timer.set("bypassPermissions", 2000.0)
-    async with asyncio.timeout(DEADLINE):
-        while looks < 10:
-            await asyncio.sleep(0)
+    await until(lambda: looks >= 10)
     assert not ended
     timer.cancel()

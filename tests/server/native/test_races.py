@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from bobstay.model.event import Noted
@@ -12,12 +11,10 @@ from bobstay.server.runner import MOST_FAILURES, Runner
 from bobstay.server.session_creation import UserMessage
 from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.workers.native_worker import NativeServices, NativeWorker
+from tests.kit.consoles import BareConsole, StartConsole
+from tests.kit.waiting import until
 from tests.modelserver.script import Gate, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.stage import Stage
-from tests.server.terminal.desk import until
-
-Make = Callable[..., Awaitable[Stage]]
 
 
 class SlowWorker(NativeWorker):
@@ -30,26 +27,26 @@ class SlowWorker(NativeWorker):
         await super().start()
 
 
-def _slow(stage: Stage, ready: asyncio.Event) -> Runner:
-    """The runner of `stage`, whose agents are now up when `ready` is set."""
-    parts = NativeServices(stage.environment, stage.inbox, Capacity(8))
+def _slow(console: BareConsole, ready: asyncio.Event) -> Runner:
+    """A runner for `console` whose agents are up when `ready` is set."""
+    parts = NativeServices(console.services.environment, console.inbox, Capacity(8))
 
     def make(id: str, epoch: int, session: OpenSession) -> NativeWorker:
         worker = SlowWorker(id, epoch, session, parts)
         worker.ready = ready
         return worker
 
-    stage.make_worker = make
-    return stage.runner
+    console.runner = console.services.runner = Runner(console.registry, make)
+    return console.runner
 
 
-async def test_a_stop_and_two_wakes_at_once_end_with_one_agent(model: ModelServer, stage: Make) -> None:
+async def test_a_stop_and_two_wakes_at_once_end_with_one_agent(model: ModelServer, start_console: StartConsole) -> None:
     """Whoever waits for the stop and whoever comes right after it start no two agents on one log."""
-    here, ready = await stage(), asyncio.Event()
-    runner = _slow(here, ready)
+    console, ready = await start_console(), asyncio.Event()
+    runner = _slow(console, ready)
     ready.set()
-    view = await here.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
-    await here.until_status(view.id, "completed")
+    view = await console.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
+    await console.until_status(view.id, "completed")
     ready.clear()
     stop = asyncio.create_task(runner.stop_agent(view.id))
     await asyncio.sleep(0)
@@ -59,86 +56,92 @@ async def test_a_stop_and_two_wakes_at_once_end_with_one_agent(model: ModelServe
     await asyncio.sleep(0)
     ready.set()
     assert await first is await second
-    assert sum(isinstance(event, WorkerStarted) for event in here.events(view.id)) == 2
+    assert sum(isinstance(event, WorkerStarted) for event in console.events(view.id)) == 2
 
 
-async def test_a_change_while_the_agent_starts_leaves_it_its_log(model: ModelServer, stage: Make) -> None:
-    here, ready = await stage(), asyncio.Event()
-    _slow(here, ready)
-    view = await here.launch("")
-    saying = asyncio.create_task(here.say(view.id, model.play("hello", Step(blocks=[Say("Hello.")]))))
-    await here.until_status(view.id, "starting")
-    await here.commands.change_metadata(view.id, SessionChanged(title="named"))
+async def test_a_change_while_the_agent_starts_leaves_it_its_log(
+    model: ModelServer, start_console: StartConsole
+) -> None:
+    console, ready = await start_console(), asyncio.Event()
+    _slow(console, ready)
+    view = await console.launch("")
+    saying = asyncio.create_task(console.say(view.id, model.play("hello", Step(blocks=[Say("Hello.")]))))
+    await console.until_status(view.id, "starting")
+    await session_commands.change_metadata(console.services, view.id, SessionChanged(title="named"))
     ready.set()
     await saying
-    done = await here.until_status(view.id, "completed", "failed")
+    done = await console.until_status(view.id, "completed", "failed")
     assert (done.status, done.title) == ("completed", "named")
 
 
-async def test_interrupting_what_waits_in_line_is_not_undone(model: ModelServer, stage: Make) -> None:
-    here = await stage(most_running=1)
+async def test_interrupting_what_waits_in_line_is_not_undone(model: ModelServer, start_console: StartConsole) -> None:
+    console = await start_console(most_running=1)
     gate = Gate()
-    await here.launch(model.play("first", Step(blocks=[Say("wait")], gate=gate)))
+    await console.launch(model.play("first", Step(blocks=[Say("wait")], gate=gate)))
     await gate.reached()
-    view = await here.launch(model.play("second", Step(blocks=[Say("never")])))
-    assert (await here.commands.interrupt(view.id, by="ada")).status == "interrupted"
-    await here.runner.reconcile(view.id)
-    assert here.runner.worker(view.id) is None
-    assert here.registry.view(view.id).status == "interrupted"
+    view = await console.launch(model.play("second", Step(blocks=[Say("never")])))
+    assert (await session_commands.interrupt(console.services, view.id, by="ada")).status == "interrupted"
+    await console.runner.reconcile(view.id)
+    assert console.runner.worker(view.id) is None
+    assert console.registry.view(view.id).status == "interrupted"
     gate.open()
 
 
-async def test_an_interrupt_while_the_agent_starts_is_kept_for_it(model: ModelServer, stage: Make) -> None:
+async def test_an_interrupt_while_the_agent_starts_is_kept_for_it(
+    model: ModelServer, start_console: StartConsole
+) -> None:
     """FM-13: whoever asked is told at once, and nothing is begun."""
-    here, ready = await stage(), asyncio.Event()
-    runner = _slow(here, ready)
-    view = await here.launch("")
-    saying = asyncio.create_task(here.say(view.id, model.play("first", Step(blocks=[Say("never")]))))
-    await here.until_status(view.id, "starting")
-    assert (await here.commands.interrupt(view.id, by="ada")).status == "interrupting"
+    console, ready = await start_console(), asyncio.Event()
+    runner = _slow(console, ready)
+    view = await console.launch("")
+    saying = asyncio.create_task(console.say(view.id, model.play("first", Step(blocks=[Say("never")]))))
+    await console.until_status(view.id, "starting")
+    assert (await session_commands.interrupt(console.services, view.id, by="ada")).status == "interrupting"
     ready.set()
     await saying
-    stopped = await here.until_status(view.id, "interrupted", "completed", "failed")
+    stopped = await console.until_status(view.id, "interrupted", "completed", "failed")
     assert (stopped.status, len(stopped.queued)) == ("interrupted", 1)
     assert (model.requests, runner.slots) == ([], {})
-    await here.say(view.id, model.play("second", Step(blocks=[Say("now")])))
-    await here.until_status(view.id, "completed")
+    await console.say(view.id, model.play("second", Step(blocks=[Say("now")])))
+    await console.until_status(view.id, "completed")
 
 
-async def test_what_is_said_while_the_agent_starts_is_heard(model: ModelServer, stage: Make) -> None:
+async def test_what_is_said_while_the_agent_starts_is_heard(model: ModelServer, start_console: StartConsole) -> None:
     """FM-7: between reading its log and being up, an agent may wait for hooks; nothing said meanwhile is lost."""
-    here = await stage()
-    began, go = here.work / "began", here.work / "go"
+    console = await start_console()
+    began, go = console.work / "began", console.work / "go"
     command = f"touch {began}; until [ -e {go} ]; do sleep 0.02; done"
     hooks = {"SessionStart": [{"hooks": [{"type": "command", "command": command}]}]}
-    home = Path(here.variables["BOBSTAY_HOME"])
+    home = Path(console.variables["BOBSTAY_HOME"])
     home.mkdir(exist_ok=True)
     (home / "settings.json").write_text(json.dumps({"hooks": hooks}))
-    view = await here.launch("")
-    first = asyncio.create_task(here.say(view.id, model.play("first", Step(blocks=[Say("one")]))))
+    view = await console.launch("")
+    first = asyncio.create_task(console.say(view.id, model.play("first", Step(blocks=[Say("one")]))))
     await until(began.exists)
-    second = asyncio.create_task(here.say(view.id, model.play("second", Step(blocks=[Say("two")]))))
-    await here.until(view.id, lambda view: len(view.queued) == 2)
+    second = asyncio.create_task(console.say(view.id, model.play("second", Step(blocks=[Say("two")]))))
+    await console.until(view.id, lambda view: len(view.queued) == 2)
     go.touch()
     await asyncio.gather(first, second)
-    done = await here.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
+    done = await console.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
     assert done.queued == ()
 
 
-async def test_an_agent_that_ends_again_and_again_is_not_started_for_ever(model: ModelServer, stage: Make) -> None:
+async def test_an_agent_that_ends_again_and_again_is_not_started_for_ever(
+    model: ModelServer, start_console: StartConsole
+) -> None:
     """FM-13: that it was up for a moment each time does not count."""
-    here = await stage(most_running=1)
+    console = await start_console(most_running=1)
     gate = Gate()
-    await here.launch(model.play("first", Step(blocks=[Say("wait")], gate=gate)))
+    await console.launch(model.play("first", Step(blocks=[Say("wait")], gate=gate)))
     await gate.reached()
-    view = await here.launch(model.play("second", Step(blocks=[Say("never")])))
+    view = await console.launch(model.play("second", Step(blocks=[Say("never")])))
     for _ in range(MOST_FAILURES + 2):
-        await here.runner.reconcile(view.id)
+        await console.runner.reconcile(view.id)
         await ended(view.id)
-        await here.runner.reconcile(view.id)
-    assert here.runner.worker(view.id) is None
-    assert here.registry.view(view.id).status == "interrupted"
-    assert sum(isinstance(event, WorkerStarted) for event in here.events(view.id)) == 1 + MOST_FAILURES
+        await console.runner.reconcile(view.id)
+    assert console.runner.worker(view.id) is None
+    assert console.registry.view(view.id).status == "interrupted"
+    assert sum(isinstance(event, WorkerStarted) for event in console.events(view.id)) == 1 + MOST_FAILURES
     gate.open()
 
 
@@ -151,22 +154,22 @@ async def ended(session_id: str) -> None:
         await asyncio.wait(tasks)
 
 
-async def test_a_long_log_is_read_beside_the_loop_and_once(stage: Make) -> None:
+async def test_a_long_log_is_read_beside_the_loop_and_once(start_console: StartConsole) -> None:
     """Others have their turn while it is read; two who want it get the same."""
-    here = await stage()
-    view = await here.launch("")
-    session = here.registry.open(view.id)
+    console = await start_console()
+    view = await console.launch("")
+    session = console.registry.open(view.id)
     for number in range(3_000):
         session.log.append(Noted(f"{number} " + "x" * 500))
-    here.registry.release(view.id)
-    first, second = (asyncio.create_task(here.registry.acquire(view.id)) for _ in range(2))
+    console.registry.release(view.id)
+    first, second = (asyncio.create_task(console.registry.acquire(view.id)) for _ in range(2))
     turns = 0
     while not first.done():
         turns += 1
         await asyncio.sleep(0)
     assert turns > 2
     assert await first is await second
-    child = asyncio.create_task(here.registry.branch_off(view.id, "", SessionConfig()))
+    child = asyncio.create_task(console.registry.branch_off(view.id, "", SessionConfig()))
     turns = 0
     while not child.done():
         turns += 1
@@ -175,23 +178,23 @@ async def test_a_long_log_is_read_beside_the_loop_and_once(stage: Make) -> None:
     assert (await child).view.parent == view.id
 
 
-async def test_changes_at_once_of_a_session_nobody_runs_all_get_in(stage: Make) -> None:
+async def test_changes_at_once_of_a_session_nobody_runs_all_get_in(start_console: StartConsole) -> None:
     """Each opens it and lets it go: none finds it shut under its hands."""
-    here = await stage()
-    view = await here.launch("")
+    console = await start_console()
+    view = await console.launch("")
     changes = (SessionChanged(title="a"), SessionChanged(pinned=True), SessionChanged(archived=True), SessionChanged())
-    await asyncio.gather(*(here.commands.change_metadata(view.id, change) for change in changes))
-    changed = here.registry.view(view.id)
+    await asyncio.gather(*(session_commands.change_metadata(console.services, view.id, change) for change in changes))
+    changed = console.registry.view(view.id)
     assert (changed.title, changed.pinned, changed.archived) == ("a", True, True)
-    assert here.registry.get_open(view.id) is None
+    assert console.registry.get_open(view.id) is None
 
 
-async def test_a_session_nobody_runs_is_let_go(model: ModelServer, stage: Make) -> None:
+async def test_a_session_nobody_runs_is_let_go(model: ModelServer, start_console: StartConsole) -> None:
     """A command line may want it: the log is not kept locked after a draft, a change or a failed start."""
-    here = await stage()
-    draft = await here.launch("")
-    parent = await here.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
-    await here.until_status(parent.id, "completed")
-    child = await here.creation.continue_session(parent.id, UserMessage())
-    await here.runner.stop_agent(parent.id)
-    assert [here.registry.get_open(id) for id in (draft.id, child.id, parent.id)] == [None, None, None]
+    console = await start_console()
+    draft = await console.launch("")
+    parent = await console.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
+    await console.until_status(parent.id, "completed")
+    child = await session_commands.continue_session(console.services, parent.id, session_commands.UserMessage())
+    await console.runner.stop_agent(parent.id)
+    assert [console.registry.get_open(id) for id in (draft.id, child.id, parent.id)] == [None, None, None]

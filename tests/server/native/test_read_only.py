@@ -8,8 +8,8 @@ import pytest
 
 from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import InteractionOpened, RunDone
+from tests.kit.consoles import BareConsole
 from tests.modelserver import Call, ModelServer, Say, Step
-from tests.server.stage import Stage
 
 ALLOWED = ("Bash", "Bash(*)", "Write", "Edit", "NotebookEdit")
 DENIED = ("echo x > made.txt", "echo x >> kept.txt")
@@ -22,8 +22,8 @@ ASKED = (
 
 
 @pytest.fixture
-async def stage(model: ModelServer, tmp_path: Path) -> AsyncIterator[Stage]:
-    made = Stage(model, tmp_path)
+async def console(model: ModelServer, tmp_path: Path) -> AsyncIterator[BareConsole]:
+    made = BareConsole(model, tmp_path)
     settings = {"permissions": {"allow": list(ALLOWED)}, "sandbox": {"enabled": True, "autoAllow": True}}
     (tmp_path / "bobstay").mkdir(exist_ok=True)
     (tmp_path / "bobstay" / "settings.json").write_text(json.dumps(settings))
@@ -32,30 +32,30 @@ async def stage(model: ModelServer, tmp_path: Path) -> AsyncIterator[Stage]:
     await made.close()
 
 
-async def refusing(stage: Stage, session_id: str, turns: int) -> None:
+async def refusing(console: BareConsole, session_id: str, turns: int) -> None:
     """Wait for the end of a turn, in which a person says no to whatever is asked."""
 
     def over() -> bool:
-        return sum(isinstance(event, RunDone) for event in stage.events(session_id)) == turns
+        return sum(isinstance(event, RunDone) for event in console.events(session_id)) == turns
 
-    found = await stage.until(session_id, lambda view: view.status == "waiting_input" or over())
+    found = await console.until(session_id, lambda view: view.status == "waiting_input" or over())
     if found.status == "waiting_input":
-        await stage.answer(found, Answer(False, "no", by="ada"))
-    await stage.until(session_id, lambda _: over())
+        await console.answer(found, Answer(False, "no", by="ada"))
+    await console.until(session_id, lambda _: over())
 
 
 @pytest.mark.parametrize("workflow", ["research", "plan", "review_plan"])
 async def test_rules_of_the_client_and_of_the_settings_allow_no_writing(
-    stage: Stage, model: ModelServer, workflow: str
+    console: BareConsole, model: ModelServer, workflow: str
 ) -> None:
     """A person is asked about each command that may write; what surely writes is refused without asking."""
-    view = await stage.launch("", workflow=workflow, allowed_tools=ALLOWED)
+    view = await console.launch("", workflow=workflow, allowed_tools=ALLOWED)
     for number, command in enumerate((*DENIED, *ASKED, "cat kept.txt | wc -l")):
         call = Call("Bash", {"command": command}, f"c{number}")
         prompt = model.play(f"deed-{number}", Step(blocks=[call]), Step(blocks=[Say("Done.")]))
-        await stage.say(view.id, f"{prompt} go")
-        await refusing(stage, view.id, number + 1)
-    files = {path.name: path.read_text() for path in stage.work.iterdir() if path.is_file()}
+        await console.say(view.id, f"{prompt} go")
+        await refusing(console, view.id, number + 1)
+    files = {path.name: path.read_text() for path in console.work.iterdir() if path.is_file()}
     assert files == {"kept.txt": "a\n"}
-    asked = [event.call.input["command"] for event in stage.events(view.id) if isinstance(event, InteractionOpened)]
+    asked = [event.call.input["command"] for event in console.events(view.id) if isinstance(event, InteractionOpened)]
     assert asked == list(ASKED)

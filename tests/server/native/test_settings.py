@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -14,40 +13,41 @@ from bobstay.model.session_events import WorkerExited
 from bobstay.server.errors import ApiError
 from bobstay.server.workers import bypass_timer
 from bobstay.server.workers.native_worker import NativeWorker
-from tests.deadline import DEADLINE
+from tests.kit.consoles import StartConsole
+from tests.kit.waiting import DEADLINE, until
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.stage import Stage
-from tests.server.terminal.desk import until
-
-Make = Callable[..., Awaitable[Stage]]
 
 
 def touch(model: ModelServer, name: str, file: str) -> str:
     return model.play(name, Step(blocks=[Call("Bash", {"command": f"touch {file}"}, name)]), Step(blocks=[Say("ok")]))
 
 
-async def test_the_end_of_a_turn_without_a_question_is_no_waiting(model: ModelServer, stage: Make) -> None:
+async def test_the_end_of_a_turn_without_a_question_is_no_waiting(
+    model: ModelServer, start_console: StartConsole
+) -> None:
     """FM-14."""
-    here = await stage()
-    view = await here.launch(model.play("end", Step(blocks=[Say("Shall I go on?")])))
-    done = await here.until_status(view.id, "completed")
+    console = await start_console()
+    view = await console.launch(model.play("end", Step(blocks=[Say("Shall I go on?")])))
+    done = await console.until_status(view.id, "completed")
     assert (done.activity, done.interactions) == ("idle", ())
 
 
-async def test_a_mode_that_was_set_holds_now_and_after_a_restart(model: ModelServer, stage: Make) -> None:
+async def test_a_mode_that_was_set_holds_now_and_after_a_restart(
+    model: ModelServer, start_console: StartConsole
+) -> None:
     """FM-20: what is shown is what is applied, for whoever looks."""
-    first = await stage()
+    first = await start_console()
     view = await first.launch(model.play("one", Step(blocks=[Say("hi")])))
     await first.until_status(view.id, "completed")
     config = replace(first.registry.view(view.id).config, permission_mode="acceptEdits")
-    await first.commands.configure(view.id, config, by="ada")
+    await session_commands.configure(first.services, view.id, config, by="ada")
     assert first.registry.view(view.id).permission_mode == "acceptEdits"
     await first.say(view.id, touch(model, "two", "second"))
     await first.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
     assert (first.work / "second").exists()
     await first.close()
-    second = await stage()
+    second = await start_console()
     assert second.registry.view(view.id).permission_mode == "acceptEdits"
     await second.say(view.id, touch(model, "three", "third"))
     await second.until(view.id, lambda view: view.turns == 3 and view.status == "completed")
@@ -56,11 +56,11 @@ async def test_a_mode_that_was_set_holds_now_and_after_a_restart(model: ModelSer
 
 
 async def test_bypassing_ends_in_the_middle_of_a_turn(
-    model: ModelServer, stage: Make, monkeypatch: pytest.MonkeyPatch
+    model: ModelServer, start_console: StartConsole, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FM-39: the next call asks."""
     monkeypatch.setattr(bypass_timer, "CHECK_SECONDS", 0.05)
-    here = await stage()
+    console = await start_console()
     gate = Gate()
     prompt = model.play(
         "bypass",
@@ -68,117 +68,119 @@ async def test_bypassing_ends_in_the_middle_of_a_turn(
         Step(blocks=[Call("Bash", {"command": "touch asked"}, "b")], gate=gate),
         Step(blocks=[Say("ok")]),
     )
-    view = await here.launch(prompt, permission_mode="bypassPermissions", bypass_until=time.time() + 200)
+    view = await console.launch(prompt, permission_mode="bypassPermissions", bypass_until=time.time() + 200)
     await gate.reached()
-    assert (here.work / "free").exists()
+    assert (console.work / "free").exists()
     clock = time.time
     monkeypatch.setattr(time, "time", lambda: clock() + 200)
-    await here.until(view.id, lambda _: any(isinstance(event, ModeChanged) for event in here.events(view.id)))
+    await console.until(view.id, lambda _: any(isinstance(event, ModeChanged) for event in console.events(view.id)))
     gate.open()
-    waiting = await here.until_status(view.id, "waiting_input")
+    waiting = await console.until_status(view.id, "waiting_input")
     assert waiting.permission_mode == "default"
-    assert not (here.work / "asked").exists()
-    await here.answer(waiting, Answer(False, "no"))
-    await here.until_status(view.id, "completed")
+    assert not (console.work / "asked").exists()
+    await console.answer(waiting, Answer(False, "no"))
+    await console.until_status(view.id, "completed")
 
 
-async def test_bypassing_without_an_end_is_no_bypassing(model: ModelServer, stage: Make) -> None:
+async def test_bypassing_without_an_end_is_no_bypassing(model: ModelServer, start_console: StartConsole) -> None:
     """S003-5."""
-    here = await stage()
-    view = await here.launch(touch(model, "never", "x"), permission_mode="bypassPermissions")
-    waiting = await here.until_status(view.id, "waiting_input")
-    await here.answer(waiting, Answer(False, "no"))
-    await here.until_status(view.id, "completed")
+    console = await start_console()
+    view = await console.launch(touch(model, "never", "x"), permission_mode="bypassPermissions")
+    waiting = await console.until_status(view.id, "waiting_input")
+    await console.answer(waiting, Answer(False, "no"))
+    await console.until_status(view.id, "completed")
 
 
-async def test_a_workflow_refuses_modes_that_would_lift_it(model: ModelServer, stage: Make) -> None:
-    here = await stage()
-    view = await here.launch(model.play("look", Step(blocks=[Say("a note")])), workflow="research")
-    await here.until_status(view.id, "completed")
-    config = replace(here.registry.view(view.id).config, permission_mode="acceptEdits")
+async def test_a_workflow_refuses_modes_that_would_lift_it(model: ModelServer, start_console: StartConsole) -> None:
+    console = await start_console()
+    view = await console.launch(model.play("look", Step(blocks=[Say("a note")])), workflow="research")
+    await console.until_status(view.id, "completed")
+    config = replace(console.registry.view(view.id).config, permission_mode="acceptEdits")
     with pytest.raises(ApiError, match="research"):
-        await here.commands.configure(view.id, config)
+        await session_commands.configure(console.services, view.id, config)
 
 
-async def test_a_call_that_never_ends_does_not_hold_up_a_stop(model: ModelServer, stage: Make) -> None:
+async def test_a_call_that_never_ends_does_not_hold_up_a_stop(model: ModelServer, start_console: StartConsole) -> None:
     """FM-31, by force too."""
-    here = await stage()
+    console = await start_console()
     deaf = "trap '' INT TERM; touch deaf; sleep 1000"
     prompt = model.play(
         "hold", Step(blocks=[Call("Bash", {"command": deaf, "timeout": 600_000}, "c")]), Step(blocks=[Say("x")])
     )
-    view = await here.launch(prompt, allowed_tools=("Bash",))
-    await until((here.work / "deaf").exists)
+    view = await console.launch(prompt, allowed_tools=("Bash",))
+    await until((console.work / "deaf").exists)
     async with asyncio.timeout(DEADLINE):
-        await here.commands.interrupt(view.id, by="ada", force=True)
-    stopped = await here.until_status(view.id, "interrupted")
-    assert [event for event in here.events(view.id) if isinstance(event, ToolDone)] or not stopped.open_calls
+        await session_commands.interrupt(console.services, view.id, by="ada", force=True)
+    stopped = await console.until_status(view.id, "interrupted")
+    assert [event for event in console.events(view.id) if isinstance(event, ToolDone)] or not stopped.open_calls
 
 
 async def test_a_question_nobody_sees_waits_for_hours(
-    model: ModelServer, stage: Make, monkeypatch: pytest.MonkeyPatch
+    model: ModelServer, start_console: StartConsole, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FM-34: there is no time-out, whatever the clocks say."""
-    here = await stage()
-    view = await here.launch(touch(model, "later", "ran"))
-    waiting = await here.until_status(view.id, "waiting_input")
-    await until(lambda: here.slots.running == 0)  # its agent waits, and lets others work: from now on time counts
+    console = await start_console()
+    view = await console.launch(touch(model, "later", "ran"))
+    waiting = await console.until_status(view.id, "waiting_input")
+    await until(lambda: console.capacity.running == 0)  # its agent waits, and lets others work: from now on time counts
     loop, hours = asyncio.get_running_loop(), 2 * 3600
     clock, moment = loop.time, time.time
     monkeypatch.setattr(loop, "time", lambda: clock() + hours)
     monkeypatch.setattr(time, "time", lambda: moment() + hours)
     for _ in range(20):
         await asyncio.sleep(0)
-    await here.runner.reconcile(view.id)
-    assert here.registry.view(view.id).interactions == waiting.interactions
-    await here.answer(waiting, Answer(True))
-    await here.until_status(view.id, "completed")
-    assert (here.work / "ran").exists()
+    await console.runner.reconcile(view.id)
+    assert console.registry.view(view.id).interactions == waiting.interactions
+    await console.answer(waiting, Answer(True))
+    await console.until_status(view.id, "completed")
+    assert (console.work / "ran").exists()
 
 
-async def test_an_agent_that_is_gone_and_should_run_is_started_again(model: ModelServer, stage: Make) -> None:
+async def test_an_agent_that_is_gone_and_should_run_is_started_again(
+    model: ModelServer, start_console: StartConsole
+) -> None:
     """S003-25, S003-26: desired and actual state are brought together, and nobody asks for it."""
-    here = await stage(most_running=1, interval=0.01)
-    here.runner.begin()
+    console = await start_console(most_running=1, interval=0.01)
+    console.runner.begin()
     gate = Gate()
-    await here.launch(model.play("first", Step(blocks=[Say("x")], gate=gate)))
+    await console.launch(model.play("first", Step(blocks=[Say("x")], gate=gate)))
     await gate.reached()
-    view = await here.launch(model.play("second", Step(blocks=[Say("done")])))
-    post = here.runner.slots[view.id]
+    view = await console.launch(model.play("second", Step(blocks=[Say("done")])))
+    post = console.runner.slots[view.id]
     assert isinstance(post.worker, NativeWorker)
     assert post.worker._task is not None
     post.worker._task.cancel()
     await asyncio.wait([post.worker._task])
     assert not post.worker.alive()
     gate.open()
-    done = await here.until_status(view.id, "completed")
+    done = await console.until_status(view.id, "completed")
     assert [worker.epoch for worker in done.workers] == [2]
 
 
-async def test_an_agent_with_nothing_to_do_is_put_to_sleep(model: ModelServer, stage: Make) -> None:
+async def test_an_agent_with_nothing_to_do_is_put_to_sleep(model: ModelServer, start_console: StartConsole) -> None:
     """S003-26: the other way round."""
-    here = await stage(interval=0.01, idle_seconds=0.0)
-    here.runner.begin()
-    view = await here.launch(model.play("nap", Step(blocks=[Say("done")])))
-    await here.until(view.id, lambda view: [worker.state for worker in view.workers] == ["stopped"])
-    assert view.id not in here.runner.slots
-    assert [event.why for event in here.events(view.id) if isinstance(event, WorkerExited)] == ["asleep"]
+    console = await start_console(interval=0.01, idle_seconds=0.0)
+    console.runner.begin()
+    view = await console.launch(model.play("nap", Step(blocks=[Say("done")])))
+    await console.until(view.id, lambda view: [worker.state for worker in view.workers] == ["stopped"])
+    assert view.id not in console.runner.slots
+    assert [event.why for event in console.events(view.id) if isinstance(event, WorkerExited)] == ["asleep"]
 
 
 @pytest.mark.parametrize("delivery", ["queue", "steer", "interrupt"])
 @pytest.mark.parametrize("inputs", ["locked", "queue", "interactive"])
 async def test_a_session_takes_only_the_messages_its_policy_allows(
-    model: ModelServer, stage: Make, inputs: Any, delivery: Any
+    model: ModelServer, start_console: StartConsole, inputs: Any, delivery: Any
 ) -> None:
     """S003-Q3: interactive, queue-only, locked."""
-    here = await stage()
-    view = await here.launch("", inputs=inputs)
+    console = await start_console()
+    view = await console.launch("", inputs=inputs)
     prompt = model.play("policy", Step(blocks=[Say("heard")]))
     if inputs == "interactive" or (inputs == "queue" and delivery == "queue"):
-        await here.say(view.id, prompt, delivery=delivery)
-        assert (await here.until_status(view.id, "completed")).last_prompt
+        await console.say(view.id, prompt, delivery=delivery)
+        assert (await console.until_status(view.id, "completed")).last_prompt
         return
     with pytest.raises(ApiError, match=f"This session is {inputs}") as refused:
-        await here.say(view.id, prompt, delivery=delivery)
+        await console.say(view.id, prompt, delivery=delivery)
     assert refused.value.status == 403
-    assert here.registry.view(view.id).status == "draft"
+    assert console.registry.view(view.id).status == "draft"

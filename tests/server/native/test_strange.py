@@ -7,7 +7,6 @@ import stat
 import tempfile
 import threading
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -19,37 +18,37 @@ from bobstay.server.sessions.abandoned_view import has_writer
 from bobstay.server.sessions.log_move import move
 from bobstay.sessions.log import LogError
 from bobstay.sessions.log_store import LogStore
-from tests.deadline import DEADLINE
+from tests.kit.consoles import StartConsole
+from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.stage import Stage
-
-Make = Callable[..., Awaitable[Stage]]
 
 
-async def test_files_that_are_no_sessions_do_not_stop_the_start(model: ModelServer, stage: Make) -> None:
-    first = await stage()
+async def test_files_that_are_no_sessions_do_not_stop_the_start(
+    model: ModelServer, start_console: StartConsole
+) -> None:
+    first = await start_console()
     view = await first.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
     await first.until_status(view.id, "completed")
     await first.close()
     folder = first.registry.store.directory
     (Path(folder) / "no name!.jsonl").write_text("{}\n")
     (Path(folder) / "folder.jsonl").mkdir()
-    second = await stage()
+    second = await start_console()
     assert set(second.registry.views) >= {view.id}
     await second.say(view.id, model.play("again", Step(blocks=[Say("Again.")])))
     await second.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
 
 
-async def test_a_pipe_among_the_sessions_holds_up_nobody(model: ModelServer, stage: Make) -> None:
+async def test_a_pipe_among_the_sessions_holds_up_nobody(model: ModelServer, start_console: StartConsole) -> None:
     """Who opens it to read waits until somebody writes: for ever."""
-    first = await stage()
+    first = await start_console()
     view = await first.launch("")
     await first.close()
     folder = Path(first.registry.store.directory)
     os.mkfifo(folder / "pipe.jsonl")
     async with asyncio.timeout(DEADLINE):
-        second = await stage()
+        second = await start_console()
         assert set(second.registry.views) == {view.id}
         os.mkfifo(folder / "later.jsonl")
         with pytest.raises(OSError, match="not a file"):
@@ -58,19 +57,19 @@ async def test_a_pipe_among_the_sessions_holds_up_nobody(model: ModelServer, sta
     assert "later" not in second.registry.views
 
 
-async def test_who_looks_whether_a_log_is_written_keeps_nobody_from_writing_it(stage: Make) -> None:
+async def test_who_looks_whether_a_log_is_written_keeps_nobody_from_writing_it(start_console: StartConsole) -> None:
     """FM-32: the look is a lock, for a moment; who opens the log waits for that moment, and no longer."""
-    here = await stage()
-    view = await here.launch("")
-    path = here.registry.store.path(view.id)
+    console = await start_console()
+    view = await console.launch("")
+    path = console.registry.store.path(view.id)
     fd = os.open(path, os.O_RDONLY)
     fcntl.flock(fd, fcntl.LOCK_SH)
     looking = threading.Timer(0.02, os.close, (fd,))
     looking.start()
-    assert (await here.registry.acquire(view.id)).view.id == view.id
+    assert (await console.registry.acquire(view.id)).view.id == view.id
     looking.join()
     assert has_writer(path)
-    here.registry.release(view.id)
+    console.registry.release(view.id)
     assert not has_writer(path)
 
 
@@ -91,49 +90,53 @@ def test_a_log_is_moved_to_another_file_system_too(tmp_path: Path) -> None:
         assert target.exists()
 
 
-async def test_a_file_that_is_no_session_does_not_end_the_watching(stage: Make) -> None:
-    here = await stage()
-    folder = here.registry.store.directory
+async def test_a_file_that_is_no_session_does_not_end_the_watching(start_console: StartConsole) -> None:
+    console = await start_console()
+    folder = console.registry.store.directory
     for name in ("first", "second", "third"):
         (Path(folder) / f"{name}!.jsonl").write_text("{}\n")
-        LogStore(folder).create(name, SessionStarted(str(here.work), "1", "")).close()
+        LogStore(folder).create(name, SessionStarted(str(console.work), "1", "")).close()
         async with asyncio.timeout(DEADLINE):
-            while name not in here.registry.views:
+            while name not in console.registry.views:
                 await asyncio.sleep(0.01)
                 (Path(folder) / f"{name}.jsonl").touch()  # the watching may not have begun before
 
 
-async def test_a_workflow_chosen_while_the_agent_is_up_holds_for_the_next_turn(model: ModelServer, stage: Make) -> None:
+async def test_a_workflow_chosen_while_the_agent_is_up_holds_for_the_next_turn(
+    model: ModelServer, start_console: StartConsole
+) -> None:
     """S000-43: the policy of a mode is enforced from the moment it is shown."""
-    here = await stage()
-    view = await here.launch(model.play("hello", Step(blocks=[Say("Hello.")])), allowed_tools=("Write",))
-    done = await here.until_status(view.id, "completed")
-    await here.commands.configure(view.id, replace(done.config, workflow="research"))
-    path = str(here.work / "made")
+    console = await start_console()
+    view = await console.launch(model.play("hello", Step(blocks=[Say("Hello.")])), allowed_tools=("Write",))
+    done = await console.until_status(view.id, "completed")
+    await session_commands.configure(console.services, view.id, replace(done.config, workflow="research"))
+    path = str(console.work / "made")
     steps = (Step(blocks=[Call("Write", {"file_path": path, "content": "x"}, "c")]), Step(blocks=[Say("ok")]))
-    await here.say(view.id, model.play("write", *steps))
-    await here.until(view.id, lambda view: view.turns == 2 and view.status in ("completed", "waiting_input"))
-    assert not (here.work / "made").exists()
+    await console.say(view.id, model.play("write", *steps))
+    await console.until(view.id, lambda view: view.turns == 2 and view.status in ("completed", "waiting_input"))
+    assert not (console.work / "made").exists()
 
 
-async def test_a_mode_that_does_not_exist_is_not_stored(model: ModelServer, stage: Make) -> None:
-    here = await stage()
-    view = await here.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
-    done = await here.until_status(view.id, "completed")
+async def test_a_mode_that_does_not_exist_is_not_stored(model: ModelServer, start_console: StartConsole) -> None:
+    console = await start_console()
+    view = await console.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
+    done = await console.until_status(view.id, "completed")
     for _ in range(2):
         with pytest.raises(ApiError) as caught:
-            await here.commands.configure(view.id, replace(done.config, permission_mode="anything"))
+            await session_commands.configure(
+                console.services, view.id, replace(done.config, permission_mode="anything")
+            )
         assert caught.value.problem.code == "invalid"
-        assert here.registry.view(view.id).config.permission_mode == ""
-        await here.runner.stop_agent(view.id)
+        assert console.registry.view(view.id).config.permission_mode == ""
+        await console.runner.stop_agent(view.id)
 
 
-async def test_bypassing_that_is_over_can_be_asked_for_again(model: ModelServer, stage: Make) -> None:
+async def test_bypassing_that_is_over_can_be_asked_for_again(model: ModelServer, start_console: StartConsole) -> None:
     """FM-39, the other way round: a new time counts for an agent that is up."""
-    here = await stage()
+    console = await start_console()
     prompt = model.play("hello", Step(blocks=[Say("Hello.")]))
-    view = await here.launch(prompt, permission_mode="bypassPermissions", bypass_until=time.time() + 0.5)
-    await here.until(view.id, lambda view: view.permission_mode == "default" and view.status == "completed")
-    config = replace(here.registry.view(view.id).config, bypass_until=time.time() + 600)
-    await here.commands.configure(view.id, config)
-    assert here.registry.view(view.id).permission_mode == "bypassPermissions"
+    view = await console.launch(prompt, permission_mode="bypassPermissions", bypass_until=time.time() + 0.5)
+    await console.until(view.id, lambda view: view.permission_mode == "default" and view.status == "completed")
+    config = replace(console.registry.view(view.id).config, bypass_until=time.time() + 600)
+    await session_commands.configure(console.services, view.id, config)
+    assert console.registry.view(view.id).permission_mode == "bypassPermissions"

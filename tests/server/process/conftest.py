@@ -1,15 +1,23 @@
-"""Fixtures with process workers that end with their test."""
+"""Fixtures: sessions of external engines that end with their test."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.server.process.world import World
+from tests.kit.process_sessions import ProcessSessions
+from tests.modelserver import ModelServer
 
 
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
-    made = World(tmp_path)
-    yield made
-    await made.close()
+async def sessions(tmp_path: Path) -> AsyncIterator[ProcessSessions]:
+    """With the fake engine."""
+    async with ProcessSessions(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+async def real(model: ModelServer, tmp_path: Path) -> AsyncIterator[ProcessSessions]:
+    """With real engines, which ask the scripted model."""
+    async with ProcessSessions(tmp_path, model) as made:
+        yield made

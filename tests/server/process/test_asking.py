@@ -10,24 +10,24 @@ from bobstay.model.event import InteractionClosed, InteractionOpened, ModeChange
 from bobstay.server.capacity import Capacity
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.session_view import input_hash
-from tests.server.process.world import QUICK, Case, World
+from tests.kit.process_sessions import QUICK, ProcessSession, ProcessSessions
 
 
-async def asking(world: World, kind: str = "", **parts: object) -> Case:
-    case = world.case(**parts)  # type: ignore[arg-type] # passed on as they are
+async def asking(sessions: ProcessSessions, kind: str = "", **parts: object) -> ProcessSession:
+    case = sessions.create(**parts)  # type: ignore[arg-type] # passed on as they are
     await case.worker.start()
     case.say(f"ask {kind}")
     return case
 
 
-async def responses(case: Case) -> list[dict[str, object]]:
+async def responses(case: ProcessSession) -> list[dict[str, object]]:
     """What the engine was answered."""
     found = json.loads((await case.until(RunDone)).text)
     return [answer["response"] for answer in found]
 
 
-async def test_an_allowed_call_runs_with_its_input(world: World) -> None:
-    case = await asking(world)
+async def test_an_allowed_call_runs_with_its_input(sessions: ProcessSessions) -> None:
+    case = await asking(sessions)
     opened = await case.asked()
     assert (opened.kind, opened.call.id, opened.call.input) == ("permission", "toolu_1", {"command": "make"})
     assert (case.view.status, case.view.activity) == ("waiting_input", "asking")
@@ -37,8 +37,8 @@ async def test_an_allowed_call_runs_with_its_input(world: World) -> None:
     assert (closed.outcome, closed.by) == ("allowed", "ada")
 
 
-async def test_an_edited_input_and_a_lasting_rule_are_passed_on(world: World) -> None:
-    case = await asking(world)
+async def test_an_edited_input_and_a_lasting_rule_are_passed_on(sessions: ProcessSessions) -> None:
+    case = await asking(sessions)
     rule = {"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "session"}
     await case.answer(await case.asked(), Answer(True, input={"command": "make -n"}, updates=(rule,)))
     assert await responses(case) == [
@@ -47,19 +47,19 @@ async def test_an_edited_input_and_a_lasting_rule_are_passed_on(world: World) ->
     assert case.events(InteractionClosed)[0].input == {"command": "make -n"}
 
 
-async def test_a_denial_carries_its_reason(world: World) -> None:
-    case = await asking(world)
+async def test_a_denial_carries_its_reason(sessions: ProcessSessions) -> None:
+    case = await asking(sessions)
     await case.answer(await case.asked(), Answer(False, "not now", interrupt=True))
     assert await responses(case) == [{"behavior": "deny", "message": "not now", "interrupt": True}]
 
 
-async def test_of_two_equal_calls_each_gets_its_own_answer(world: World) -> None:
+async def test_of_two_equal_calls_each_gets_its_own_answer(sessions: ProcessSessions) -> None:
     """FM-35"""
-    case = await asking(world, "twice")
+    case = await asking(sessions, "twice")
     second = await case.asked(2)
     first = case.events(InteractionOpened)[0]
     with pytest.raises(ApiError) as refused:
-        await world.inbox.decide(second.id, Answer(True), input_hash(first.call))
+        await sessions.inbox.decide(second.id, Answer(True), input_hash(first.call))
     assert refused.value.problem.code == "input_changed"
     await case.answer(second, Answer(False, "second"))
     await case.answer(first, Answer(True))
@@ -68,9 +68,9 @@ async def test_of_two_equal_calls_each_gets_its_own_answer(world: World) -> None
     assert answers["req_2"] == {"behavior": "deny", "message": "second"}
 
 
-async def test_a_question_of_a_sub_agent_names_it(world: World) -> None:
+async def test_a_question_of_a_sub_agent_names_it(sessions: ProcessSessions) -> None:
     """FM-37"""
-    case = await asking(world, "agent")
+    case = await asking(sessions, "agent")
     opened = await case.asked()
     assert case.view.interactions[0].agent == "reviewer"
     (entry,) = [entry for entry in case.entries() if entry.event == opened]
@@ -79,8 +79,8 @@ async def test_a_question_of_a_sub_agent_names_it(world: World) -> None:
     await case.until(RunDone)
 
 
-async def test_a_question_the_engine_withdraws_is_cancelled(world: World) -> None:
-    case = await asking(world, "withdrawn")
+async def test_a_question_the_engine_withdraws_is_cancelled(sessions: ProcessSessions) -> None:
+    case = await asking(sessions, "withdrawn")
     opened = await case.asked()
     closed = await case.until(InteractionClosed)
     assert (closed.id, closed.outcome, closed.by) == (opened.id, "cancelled", "engine")
@@ -89,9 +89,11 @@ async def test_a_question_the_engine_withdraws_is_cancelled(world: World) -> Non
     assert refused.value.problem.code == "already_answered"
 
 
-async def test_a_question_open_when_the_engine_dies_is_cancelled_before_the_turn_ends(world: World) -> None:
+async def test_a_question_open_when_the_engine_dies_is_cancelled_before_the_turn_ends(
+    sessions: ProcessSessions,
+) -> None:
     """FM-10"""
-    case = await asking(world, timeouts=QUICK)
+    case = await asking(sessions, timeouts=QUICK)
     opened = await case.asked()
     await case.worker.stop("killed")
     kinds = [type(entry.event) for entry in case.entries()]
@@ -101,9 +103,9 @@ async def test_a_question_open_when_the_engine_dies_is_cancelled_before_the_turn
         await case.answer(opened, Answer(True))
 
 
-async def test_a_question_comes_by_the_hook_and_its_answer_is_the_reason(world: World) -> None:
+async def test_a_question_comes_by_the_hook_and_its_answer_is_the_reason(sessions: ProcessSessions) -> None:
     """S004-21, S004-22, S004-23, S004-24"""
-    case = await asking(world, "hook", questions="hook")
+    case = await asking(sessions, "hook", questions="hook")
     opened = await case.asked()
     assert opened.kind == "question"
     await case.answer(opened, Answer(True, input={**opened.call.input, "answers": {"Which colour?": ["Red", "Blue"]}}))
@@ -115,17 +117,17 @@ async def test_a_question_comes_by_the_hook_and_its_answer_is_the_reason(world: 
     assert output["permissionDecision"] == "deny"
 
 
-async def test_a_request_nobody_knows_is_answered_with_an_error(world: World) -> None:
-    case = await asking(world, "nonsense")
+async def test_a_request_nobody_knows_is_answered_with_an_error(sessions: ProcessSessions) -> None:
+    case = await asking(sessions, "nonsense")
     (answer,) = json.loads((await case.until(RunDone)).text)
     assert answer["subtype"] == "error"
 
 
-async def test_whoever_waits_for_a_person_leaves_his_place_to_others(world: World) -> None:
+async def test_whoever_waits_for_a_person_leaves_his_place_to_others(sessions: ProcessSessions) -> None:
     capacity = Capacity(1)
-    case = await asking(world, capacity=capacity)
+    case = await asking(sessions, capacity=capacity)
     opened = await case.asked()
-    other = world.case(capacity=capacity)
+    other = sessions.create(capacity=capacity)
     await other.worker.start()
     assert (await other.turn("echo meanwhile")).text == "meanwhile"
     await case.answer(opened, Answer(True))
@@ -134,9 +136,9 @@ async def test_whoever_waits_for_a_person_leaves_his_place_to_others(world: Worl
     assert capacity.running == 0
 
 
-async def test_the_permission_mode_is_set_or_the_refusal_is_told(world: World) -> None:
+async def test_the_permission_mode_is_set_or_the_refusal_is_told(sessions: ProcessSessions) -> None:
     """S004-40"""
-    case = world.case()
+    case = sessions.create()
     await case.worker.start()
     await case.worker.set_mode("acceptEdits")
     assert case.view.permission_mode == "acceptEdits"
@@ -147,19 +149,19 @@ async def test_the_permission_mode_is_set_or_the_refusal_is_told(world: World) -
     assert case.view.model == "fake-2"
 
 
-async def test_a_workflow_that_only_reads_refuses_other_modes(world: World) -> None:
+async def test_a_workflow_that_only_reads_refuses_other_modes(sessions: ProcessSessions) -> None:
     """S000-43"""
-    case = world.case(config={"workflow": "research"})
+    case = sessions.create(config={"workflow": "research"})
     await case.worker.start()
     with pytest.raises(ApiError, match="Research"):
         await case.worker.set_mode("acceptEdits")
 
 
-async def test_bypassing_permission_ends_when_its_time_is_over(world: World) -> None:
+async def test_bypassing_permission_ends_when_its_time_is_over(sessions: ProcessSessions) -> None:
     """FM-39"""
     import time
 
-    case = world.case(config={"permission_mode": "bypassPermissions", "bypass_until": time.time() + 0.3})
+    case = sessions.create(config={"permission_mode": "bypassPermissions", "bypass_until": time.time() + 0.3})
     await case.worker.start()
     changed = await case.until(ModeChanged)
     assert changed.mode == "default"

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,10 @@ from bobstay.model.live_events import TextDelta
 from bobstay.model.message import Text, ToolCall
 from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.server.workers.process.resume_point import engine_session
-from tests.deadline import DEADLINE
+from tests.kit.process_sessions import ProcessSession, ProcessSessions
+from tests.kit.program import BOBSTAY, ORACLE
+from tests.kit.waiting import until
 from tests.modelserver import Call, ModelServer, Say, Step
-from tests.server.process.world import Case, World
-from tests.wire.program import BOBSTAY, ORACLE
 
 pytestmark = pytest.mark.skipif(not os.path.exists(ORACLE), reason=f"the SDK's wheel brought no program at {ORACLE}")
 ENGINES = [pytest.param((ORACLE,), id="claude"), pytest.param((BOBSTAY,), id="bobstay")]
@@ -25,15 +24,8 @@ TOUCH = Call("Bash", {"command": "touch made.txt", "description": "Create a file
 WAIT = "touch started; python3 -c 'import time; time.sleep(100)'"
 
 
-@pytest.fixture
-async def real(model: ModelServer, tmp_path: Path) -> AsyncIterator[World]:
-    made = World(tmp_path, model)
-    yield made
-    await made.close()
-
-
-async def up(world: World, command: tuple[str, ...], **config: Any) -> Case:
-    case = world.case(command, config=config)
+async def up(sessions: ProcessSessions, command: tuple[str, ...], **config: Any) -> ProcessSession:
+    case = sessions.create(command, config=config)
     await case.worker.start()
     return case
 
@@ -43,7 +35,7 @@ def say(text: str) -> Step:
 
 
 @pytest.mark.parametrize("command", ENGINES)
-async def test_an_approval_lets_a_call_run(real: World, model: ModelServer, command: tuple[str, ...]) -> None:
+async def test_an_approval_lets_a_call_run(real: ProcessSessions, model: ModelServer, command: tuple[str, ...]) -> None:
     """S003-2, S003-13, S004-5, S004-9, S004-10, S004-19"""
     prompt = model.play("approve", Step(blocks=[Say("Making it."), TOUCH]), say("Made."))
     case = await up(real, command)
@@ -68,7 +60,7 @@ async def test_an_approval_lets_a_call_run(real: World, model: ModelServer, comm
     assert case.view.workers[0].engine_session
 
 
-async def test_a_denial_tells_the_model_why(real: World, model: ModelServer) -> None:
+async def test_a_denial_tells_the_model_why(real: ProcessSessions, model: ModelServer) -> None:
     prompt = model.play("deny", Step(blocks=[TOUCH]), say("Then not."))
     case = await up(real, (BOBSTAY,))
     case.say(f"{prompt} go")
@@ -79,7 +71,7 @@ async def test_a_denial_tells_the_model_why(real: World, model: ModelServer) -> 
     assert not (real.cwd / "made.txt").exists()
 
 
-async def test_a_question_of_the_official_command_is_answered(real: World, model: ModelServer) -> None:
+async def test_a_question_of_the_official_command_is_answered(real: ProcessSessions, model: ModelServer) -> None:
     """S004-19, S004-21, S004-23, S004-24"""
     options = [{"label": "Red", "description": "Warm"}, {"label": "Blue", "description": "Cold"}]
     asked = {"question": "Which colour?", "header": "Colour", "options": options, "multiSelect": False}
@@ -94,13 +86,13 @@ async def test_a_question_of_the_official_command_is_answered(real: World, model
     assert "Blue" in case.events(ToolDone)[0].reply.text
 
 
-async def test_a_question_of_the_official_command_comes_by_the_hook(real: World, model: ModelServer) -> None:
+async def test_a_question_of_the_official_command_comes_by_the_hook(real: ProcessSessions, model: ModelServer) -> None:
     """S004-21, S004-22, S004-23"""
     options = [{"label": "Red", "description": "Warm"}, {"label": "Blue", "description": "Cold"}]
     asked = {"question": "Which colour?", "header": "Colour", "options": options, "multiSelect": False}
     call = Call("AskUserQuestion", {"questions": [asked]}, "toolu_q")
     prompt = model.play("hooked", Step(blocks=[call]), say("Red it is."))
-    case = real.case((ORACLE,), questions="hook")
+    case = real.create((ORACLE,), questions="hook")
     await case.worker.start()
     case.say(f"{prompt} go")
     opened = await case.asked()
@@ -112,7 +104,7 @@ async def test_a_question_of_the_official_command_comes_by_the_hook(real: World,
 
 @pytest.mark.parametrize("command", ENGINES)
 async def test_an_interrupt_ends_the_turn_and_the_session_goes_on(
-    real: World, model: ModelServer, command: tuple[str, ...]
+    real: ProcessSessions, model: ModelServer, command: tuple[str, ...]
 ) -> None:
     """S000-19, S004-6, S004-11, FM-11, FM-31"""
     call = Call("Bash", {"command": WAIT, "description": "Wait", "timeout": 600_000}, "toolu_1")
@@ -133,7 +125,7 @@ async def test_an_interrupt_ends_the_turn_and_the_session_goes_on(
 
 @pytest.mark.parametrize("command", ENGINES)
 async def test_a_session_is_resumed_by_another_process_with_all_it_knew(
-    real: World, model: ModelServer, command: tuple[str, ...]
+    real: ProcessSessions, model: ModelServer, command: tuple[str, ...]
 ) -> None:
     """S000-29, S003-30, S004-7, S004-12, S004-35"""
     first = model.play("first", say("The word is heron."))
@@ -153,7 +145,7 @@ async def test_a_session_is_resumed_by_another_process_with_all_it_knew(
 
 
 async def test_what_is_said_in_a_terminal_of_the_official_command_is_in_both_histories(
-    real: World, model: ModelServer
+    real: ProcessSessions, model: ModelServer
 ) -> None:
     """S004-35, S004-36: the same talk from the console, from a terminal, and from the console again."""
     texts = [model.play(name, say(f"This is {name}.")) for name in ("console", "terminal", "again")]
@@ -181,7 +173,7 @@ async def test_what_is_said_in_a_terminal_of_the_official_command_is_in_both_his
 
 @pytest.mark.parametrize("command", ENGINES)
 async def test_words_sent_while_a_tool_runs_reach_the_running_turn(
-    real: World, model: ModelServer, command: tuple[str, ...]
+    real: ProcessSessions, model: ModelServer, command: tuple[str, ...]
 ) -> None:
     """Steering: one turn, two prompts."""
     wait = "touch started; while [ ! -e go ]; do python3 -c 'import time; time.sleep(0.1)'; done"
@@ -199,7 +191,7 @@ async def test_words_sent_while_a_tool_runs_reach_the_running_turn(
     assert case.view.turns == 1
 
 
-async def test_a_child_session_goes_on_from_a_copy_of_the_talk(real: World, model: ModelServer) -> None:
+async def test_a_child_session_goes_on_from_a_copy_of_the_talk(real: ProcessSessions, model: ModelServer) -> None:
     """S000-29, S003-4: the talk of the parent stays as it was."""
     texts = [model.play(name, say(f"This is {name}.")) for name in ("one", "two", "three")]
     case = await up(real, (ORACLE,))
@@ -217,10 +209,10 @@ async def test_a_child_session_goes_on_from_a_copy_of_the_talk(real: World, mode
     assert engine_session(child.session) not in ("", engine_session(case.session))
 
 
-async def test_the_official_command_answers_once_and_ends(real: World, model: ModelServer) -> None:
+async def test_the_official_command_answers_once_and_ends(real: ProcessSessions, model: ModelServer) -> None:
     """S000-3, S000-4, S000-21"""
     prompt = model.play("once", say("Only once."))
-    case = real.case((ORACLE,), config={"live": False})
+    case = real.create((ORACLE,), config={"live": False})
     case.say(f"--help me {prompt}")
     await case.worker.start()
     await case.holds(lambda: not case.worker.alive())
@@ -229,10 +221,12 @@ async def test_the_official_command_answers_once_and_ends(real: World, model: Mo
     assert case.status == "completed"
 
 
-async def test_the_official_command_keeps_nothing_of_an_ephemeral_session(real: World, model: ModelServer) -> None:
+async def test_the_official_command_keeps_nothing_of_an_ephemeral_session(
+    real: ProcessSessions, model: ModelServer
+) -> None:
     """S000-2, S003-4, S003-40: here in the shortest form it has."""
     prompt = model.play("ephemeral", say("Nobody will know."))
-    case = real.case((ORACLE,), config={"live": False, "output_format": "text", "ephemeral": True})
+    case = real.create((ORACLE,), config={"live": False, "output_format": "text", "ephemeral": True})
     case.say(f"{prompt} go")
     await case.worker.start()
     await case.holds(lambda: not case.worker.alive())
@@ -241,7 +235,9 @@ async def test_the_official_command_keeps_nothing_of_an_ephemeral_session(real: 
     assert not list((real.directory / "home").glob(".claude/projects/*/*.jsonl"))
 
 
-async def test_a_failing_model_fails_the_turn_and_the_next_one_may_succeed(real: World, model: ModelServer) -> None:
+async def test_a_failing_model_fails_the_turn_and_the_next_one_may_succeed(
+    real: ProcessSessions, model: ModelServer
+) -> None:
     """S000-23"""
     bad = model.play("bad", Step(status=400, message="bad thing"))
     good = model.play("good", say("Fine."))
@@ -255,8 +251,5 @@ async def test_a_failing_model_fails_the_turn_and_the_next_one_may_succeed(real:
 
 
 async def appears(path: Path) -> None:
-    import asyncio
 
-    async with asyncio.timeout(DEADLINE):
-        while not path.exists():
-            await asyncio.sleep(0.02)
+    await until(path.exists)

@@ -19,14 +19,14 @@ from bobstay.server.workers.process.engine_command_line import (
     starting_mode,
     write_mcp_config,
 )
-from tests.server.process.world import QUICK, World
+from tests.kit.process_sessions import QUICK, ProcessSessions
 
 ONCE = {"live": False}
 
 
-async def test_each_prompt_is_a_process_of_its_own_that_takes_up_the_talk(world: World) -> None:
+async def test_each_prompt_is_a_process_of_its_own_that_takes_up_the_talk(sessions: ProcessSessions) -> None:
     """S000-3, S000-19, S000-21, S000-29"""
-    case = world.case(config=ONCE)
+    case = sessions.create(config=ONCE)
     case.say("argv one")
     case.say("argv two")
     await case.worker.start()
@@ -42,16 +42,18 @@ async def test_each_prompt_is_a_process_of_its_own_that_takes_up_the_talk(world:
 
 
 @pytest.mark.parametrize("query", ["--help me", "-p", "--settings={}", "--", "", "  ", "a\nb"])
-async def test_a_query_that_looks_like_a_flag_reaches_the_engine_as_it_is(world: World, query: str) -> None:
+async def test_a_query_that_looks_like_a_flag_reaches_the_engine_as_it_is(
+    sessions: ProcessSessions, query: str
+) -> None:
     """S000-4, FM-48"""
-    case = world.case(config=ONCE)
+    case = sessions.create(config=ONCE)
     case.say(query)
     await case.worker.start()
     assert (await case.until(RunDone)).text == query
 
 
-async def test_what_no_command_line_can_hold_fails_the_turn_and_says_so(world: World) -> None:
-    case = world.case(config=ONCE)
+async def test_what_no_command_line_can_hold_fails_the_turn_and_says_so(sessions: ProcessSessions) -> None:
+    case = sessions.create(config=ONCE)
     case.say("nul\0byte")
     await case.worker.start()
     await case.holds(lambda: not case.worker.alive())
@@ -62,9 +64,9 @@ async def test_what_no_command_line_can_hold_fails_the_turn_and_says_so(world: W
     assert case.status == "failed"
 
 
-async def test_one_that_runs_is_interrupted_by_a_signal(world: World) -> None:
+async def test_one_that_runs_is_interrupted_by_a_signal(sessions: ProcessSessions) -> None:
     """S000-25"""
-    case = world.case(config=ONCE, timeouts=QUICK)
+    case = sessions.create(config=ONCE, timeouts=QUICK)
     case.say("hold")
     await case.worker.start()
     await case.holds(lambda: bool(case.view.open_calls))
@@ -73,9 +75,9 @@ async def test_one_that_runs_is_interrupted_by_a_signal(world: World) -> None:
     assert len(case.events(RunDone)) == 1
 
 
-async def test_stderr_of_a_turn_that_went_well_is_told_once(world: World) -> None:
+async def test_stderr_of_a_turn_that_went_well_is_told_once(sessions: ProcessSessions) -> None:
     """S003-15, S000-21"""
-    case = world.case(config=ONCE)
+    case = sessions.create(config=ONCE)
     case.say("late")
     await case.worker.start()
     await case.holds(lambda: not case.worker.alive())
@@ -85,9 +87,11 @@ async def test_stderr_of_a_turn_that_went_well_is_told_once(world: World) -> Non
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-async def test_an_engine_that_says_it_all_at_once_is_heard_when_it_has_ended(world: World, form: str) -> None:
+async def test_an_engine_that_says_it_all_at_once_is_heard_when_it_has_ended(
+    sessions: ProcessSessions, form: str
+) -> None:
     """S000-2"""
-    case = world.case(config={**ONCE, "output_format": form})
+    case = sessions.create(config={**ONCE, "output_format": form})
     case.say("argv")
     await case.worker.start()
     done = await case.until(RunDone)
@@ -105,9 +109,9 @@ async def test_an_engine_that_says_it_all_at_once_is_heard_when_it_has_ended(wor
         assert case.view.workers[0].engine_session == "11111111-2222-4333-8444-555555555555"
 
 
-async def test_an_engine_whose_person_likes_it_verbose_is_understood(world: World) -> None:
+async def test_an_engine_whose_person_likes_it_verbose_is_understood(sessions: ProcessSessions) -> None:
     """With `verbose` in its own settings, `claude` writes all its frames as a list in the place of the last."""
-    case = world.case(config={**ONCE, "output_format": "json"})
+    case = sessions.create(config={**ONCE, "output_format": "json"})
     case.say("verbose hello")
     await case.worker.start()
     await case.holds(lambda: not case.worker.alive())
@@ -117,8 +121,8 @@ async def test_an_engine_whose_person_likes_it_verbose_is_understood(world: Worl
     assert case.view.workers[0].engine_session == "11111111-2222-4333-8444-555555555555"
 
 
-async def test_the_next_prompt_goes_on_with_a_talk_of_which_only_text_came(world: World) -> None:
-    case = world.case(config={**ONCE, "output_format": "text"})
+async def test_the_next_prompt_goes_on_with_a_talk_of_which_only_text_came(sessions: ProcessSessions) -> None:
+    case = sessions.create(config={**ONCE, "output_format": "text"})
     for prompt in ("argv one", "argv two"):
         case.say(prompt)
     await case.worker.start()
@@ -127,13 +131,13 @@ async def test_the_next_prompt_goes_on_with_a_talk_of_which_only_text_came(world
     assert second[second.index("--resume") + 1] == first[first.index("--session-id") + 1]
 
 
-async def test_a_copy_of_a_session_goes_on_with_its_own_talk_where_only_text_comes(world: World) -> None:
-    parent = world.case(config={**ONCE, "output_format": "text"})
+async def test_a_copy_of_a_session_goes_on_with_its_own_talk_where_only_text_comes(sessions: ProcessSessions) -> None:
+    parent = sessions.create(config={**ONCE, "output_format": "text"})
     parent.say("argv")
     await parent.worker.start()
     await parent.holds(lambda: not parent.worker.alive())
     talk = parent.view.workers[0].engine_session
-    copy = world.around(await world.registry.branch_off(parent.session.id, "", parent.view.config))
+    copy = sessions.around(await sessions.registry.branch_off(parent.session.id, "", parent.view.config))
     for prompt in ("argv one", "argv two"):
         copy.say(prompt)
     await copy.worker.start()
@@ -145,12 +149,12 @@ async def test_a_copy_of_a_session_goes_on_with_its_own_talk_where_only_text_com
     assert second[second.index("--resume") + 1] == first[first.index("--session-id") + 1] != talk
 
 
-async def test_a_copy_of_a_session_whose_engine_tells_no_ids_is_of_the_whole_talk(world: World) -> None:
-    parent = world.case(config={**ONCE, "output_format": "json"})
+async def test_a_copy_of_a_session_whose_engine_tells_no_ids_is_of_the_whole_talk(sessions: ProcessSessions) -> None:
+    parent = sessions.create(config={**ONCE, "output_format": "json"})
     parent.say("argv")
     await parent.worker.start()
     await parent.holds(lambda: not parent.worker.alive())
-    copy = world.around(await world.registry.branch_off(parent.session.id, "", parent.view.config))
+    copy = sessions.around(await sessions.registry.branch_off(parent.session.id, "", parent.view.config))
     copy.say("argv")
     await copy.worker.start()
     await copy.holds(lambda: not copy.worker.alive())
@@ -159,8 +163,8 @@ async def test_a_copy_of_a_session_whose_engine_tells_no_ids_is_of_the_whole_tal
     assert "--resume-session-at" not in flags
 
 
-async def test_a_talk_that_failed_to_begin_is_not_gone_on_with(world: World) -> None:
-    case = world.case(config={**ONCE, "output_format": "text"})
+async def test_a_talk_that_failed_to_begin_is_not_gone_on_with(sessions: ProcessSessions) -> None:
+    case = sessions.create(config={**ONCE, "output_format": "text"})
     case.say("crash it went wrong")
     await case.worker.start()
     await case.holds(lambda: not case.worker.alive())
@@ -172,9 +176,9 @@ async def test_a_talk_that_failed_to_begin_is_not_gone_on_with(world: World) -> 
     [("text", "crash it went wrong", "failed"), ("json", "junk this is no JSON", "failed"), ("text", "junk", "failed")],
 )
 async def test_what_it_says_at_once_is_kept_where_the_turn_failed(
-    world: World, form: str, prompt: str, ending: str
+    sessions: ProcessSessions, form: str, prompt: str, ending: str
 ) -> None:
-    case = world.case(config={**ONCE, "output_format": form})
+    case = sessions.create(config={**ONCE, "output_format": form})
     case.say(prompt)
     await case.worker.start()
     await case.holds(lambda: not case.worker.alive())
@@ -185,9 +189,9 @@ async def test_what_it_says_at_once_is_kept_where_the_turn_failed(
     assert words in done.text + str([raw.data for raw in case.events(Raw)])
 
 
-async def test_an_ephemeral_session_leaves_nothing_to_go_on_with(world: World) -> None:
+async def test_an_ephemeral_session_leaves_nothing_to_go_on_with(sessions: ProcessSessions) -> None:
     """S003-4, S003-40: each process begins anew, and what each costs is added up."""
-    case = world.case(config={**ONCE, "ephemeral": True})
+    case = sessions.create(config={**ONCE, "ephemeral": True})
     case.say("argv one")
     case.say("argv two")
     await case.worker.start()
@@ -268,12 +272,12 @@ def test_bypassing_is_not_started_with_once_its_time_is_over() -> None:
     assert starting_mode(config, "plan", 100.0) == "plan"
 
 
-def test_files_of_a_server_that_crashed_are_removed(world: World) -> None:
+def test_files_of_a_server_that_crashed_are_removed(sessions: ProcessSessions) -> None:
     """S000-7"""
-    directory = str(world.directory / "tmp")
+    directory = str(sessions.directory / "tmp")
     write_mcp_config({"mcpServers": {}}, directory)
-    other = world.directory / "tmp" / f"other-{new_id()}"
+    other = sessions.directory / "tmp" / f"other-{new_id()}"
     other.write_text("not ours")
     assert clear_mcp_configs(directory) == 1
-    assert [path.name for path in (world.directory / "tmp").iterdir()] == [other.name]
+    assert [path.name for path in (sessions.directory / "tmp").iterdir()] == [other.name]
     assert clear_mcp_configs("/no/such/directory") == 0

@@ -9,9 +9,9 @@ import pytest
 
 from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import InteractionClosed, InteractionOpened, RunDone, ToolDone
+from tests.kit.process_sessions import ProcessSession, ProcessSessions
+from tests.kit.program import BOBSTAY, ORACLE
 from tests.modelserver import Call, ModelServer, Say, Step
-from tests.server.process.world import Case, World
-from tests.wire.program import BOBSTAY, ORACLE
 
 pytestmark = pytest.mark.skipif(not os.path.exists(ORACLE), reason=f"the SDK's wheel brought no program at {ORACLE}")
 ENGINES = [pytest.param((ORACLE,), id="claude"), pytest.param((BOBSTAY,), id="bobstay")]
@@ -33,7 +33,7 @@ ASKED = {
 
 
 @pytest.fixture
-async def real(model: ModelServer, tmp_path: Path) -> AsyncIterator[World]:
+async def real(model: ModelServer, tmp_path: Path) -> AsyncIterator[ProcessSessions]:
     """The person's own settings allow everything, too."""
     home = tmp_path / "home"
     rules = {"permissions": {"allow": ["Bash", "Bash(*)", "Write", "Edit"]}}
@@ -42,7 +42,7 @@ async def real(model: ModelServer, tmp_path: Path) -> AsyncIterator[World]:
         (home / folder / "settings.json").write_text(
             json.dumps(rules if folder == ".claude" else {**rules, "disableAllHooks": False})
         )
-    made = World(tmp_path, model)
+    made = ProcessSessions(tmp_path, model)
     (made.cwd / "kept.txt").write_text("a\n")
     notebook = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (made.cwd / "kept.ipynb").write_text(json.dumps(notebook))
@@ -50,8 +50,8 @@ async def real(model: ModelServer, tmp_path: Path) -> AsyncIterator[World]:
     await made.close()
 
 
-def contents(world: World) -> dict[str, str]:
-    return {path.name: path.read_text() for path in world.cwd.iterdir() if path.is_file()}
+def contents(sessions: ProcessSessions) -> dict[str, str]:
+    return {path.name: path.read_text() for path in sessions.cwd.iterdir() if path.is_file()}
 
 
 def deeds(cwd: Path) -> list[Call]:
@@ -70,7 +70,7 @@ def deeds(cwd: Path) -> list[Call]:
     ]
 
 
-async def refusing(case: Case, text: str) -> RunDone:
+async def refusing(case: ProcessSession, text: str) -> RunDone:
     """One turn, in which a person says no to whatever is asked."""
     turns = len(case.events(RunDone))
     case.say(text)
@@ -87,10 +87,10 @@ async def refusing(case: Case, text: str) -> RunDone:
 @pytest.mark.parametrize("command", ENGINES)
 @pytest.mark.parametrize("workflow", WORKFLOWS)
 async def test_a_workflow_that_only_looks_changes_no_file(
-    real: World, model: ModelServer, command: tuple[str, ...], workflow: str
+    real: ProcessSessions, model: ModelServer, command: tuple[str, ...], workflow: str
 ) -> None:
     before = contents(real)
-    case = real.case(command, config={"workflow": workflow, "allowed_tools": ALLOWED})
+    case = real.create(command, config={"workflow": workflow, "allowed_tools": ALLOWED})
     await case.worker.start()
     for call in deeds(real.cwd):  # each in a turn of its own: engines stop after many refusals in one
         prompt = model.play(call.id, Step(blocks=[call]), Step(blocks=[Say("Done.")]))
@@ -107,23 +107,23 @@ async def test_a_workflow_that_only_looks_changes_no_file(
 @pytest.mark.parametrize("command", ENGINES)
 @pytest.mark.parametrize("workflow", WORKFLOWS)
 async def test_a_command_that_only_reads_needs_nobody(
-    real: World, model: ModelServer, command: tuple[str, ...], workflow: str
+    real: ProcessSessions, model: ModelServer, command: tuple[str, ...], workflow: str
 ) -> None:
     call = Call("Bash", {"command": "cat kept.txt | wc -l", "description": "Count"}, "toolu_1")
     prompt = model.play("look", Step(blocks=[call]), Step(blocks=[Say("Seen.")]))
-    case = real.case(command, config={"workflow": workflow})
+    case = real.create(command, config={"workflow": workflow})
     await case.worker.start()
     assert (await refusing(case, f"{prompt} go")).text == "Seen."
     assert not case.events(InteractionOpened)
     assert case.events(ToolDone)[0].reply.text.strip() == "1"
 
 
-async def test_a_sub_agent_writes_as_little(real: World, model: ModelServer) -> None:
+async def test_a_sub_agent_writes_as_little(real: ProcessSessions, model: ModelServer) -> None:
     before = contents(real)
     inner = model.play("inner", *(Step(blocks=[call]) for call in deeds(real.cwd)), Step(blocks=[Say("Done.")]))
     task = Call("Task", {"description": "x", "prompt": f"{inner} go", "subagent_type": "general-purpose"}, "toolu_t")
     prompt = model.play("outer", Step(blocks=[task]), Step(blocks=[Say("Over.")]))
-    case = real.case((ORACLE,), config={"workflow": "research", "allowed_tools": ALLOWED})
+    case = real.create((ORACLE,), config={"workflow": "research", "allowed_tools": ALLOWED})
     await case.worker.start()
     await refusing(case, f"{prompt} go")
     assert contents(real) == before
@@ -131,12 +131,12 @@ async def test_a_sub_agent_writes_as_little(real: World, model: ModelServer) -> 
 
 
 async def test_a_person_may_allow_a_command_once_but_not_change_it_into_writing(
-    real: World, model: ModelServer
+    real: ProcessSessions, model: ModelServer
 ) -> None:
     """Bash is asked about, and each time anew: a rule that was kept does not lift the question."""
     steps = [Step(blocks=[Call("Bash", {"command": "mkdir made", "description": "x"}, f"toolu_{n}")]) for n in (1, 2)]
     prompt = model.play("allowed", *steps, Step(blocks=[Say("Done.")]))
-    case = real.case((ORACLE,), config={"workflow": "research"})
+    case = real.create((ORACLE,), config={"workflow": "research"})
     await case.worker.start()
     case.say(f"{prompt} go")
     rule = {"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "session"}

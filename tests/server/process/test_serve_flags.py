@@ -10,59 +10,59 @@ import pytest
 
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
-from tests.server.process.world import FAKE
-from tests.server.served import Served
+from tests.kit.process_sessions import FAKE
+from tests.kit.served_console import ServedConsole
 
 LEFT = ("server", "temporary", "mcp-of-a-server-that-crashed.json")
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedConsole]:
     folder: Path = tmp_path_factory.mktemp("flags")
     left = folder.joinpath("bobstay", *LEFT)
     left.parent.mkdir(parents=True)
     left.write_text("{}")
-    variables = {"PORT": "0", "ANTHROPIC_API_KEY": "sk-ant-dummy", "MINE": "kept"}
-    server = Served(folder, variables, "--engine", f"fake={shlex.join(FAKE)}", "--own-login", "--questions", "hook")
+    options = ("--engine", f"fake={shlex.join(FAKE)}", "--own-login", "--questions", "hook")
+    server = ServedConsole(folder, *options, PORT="0", ANTHROPIC_API_KEY="sk-ant-dummy", MINE="kept")
     TrustStore(str(folder / "bobstay")).put(str(server.work), executable_parts(str(server.work)))
     server.start()
     yield server
     server.stop()
 
 
-def answered(served: Served, prompt: str, **config: Any) -> Any:
+def answered(served: ServedConsole, prompt: str, **config: Any) -> Any:
     """The words of the answer to `prompt`, as JSON."""
     id = served.launch(prompt, engine="fake", **config)
     served.until(id, "completed")
     return json.loads(last_message(served, id))
 
 
-def last_message(served: Served, id: str) -> str:
+def last_message(served: ServedConsole, id: str) -> str:
     events = served.get(f"/sessions/{id}/events")["events"]
     return next(str(each["event"]["text"]) for each in reversed(events) if each["event"]["type"] == "run_done")
 
 
-def test_the_port_is_that_of_the_environment(served: Served) -> None:
+def test_the_port_is_that_of_the_environment(served: ServedConsole) -> None:
     """S000-54"""
     assert "--port" not in Path(f"/proc/{served.process.pid if served.process else 0}/cmdline").read_text()
     assert served.port not in (0, 3001)
 
 
-def test_files_that_a_crashed_server_left_are_gone_when_the_next_one_is_up(served: Served) -> None:
+def test_files_that_a_crashed_server_left_are_gone_when_the_next_one_is_up(served: ServedConsole) -> None:
     """S000-7: they may hold secrets."""
     left = served.folder.joinpath("bobstay", *LEFT)
     assert left.parent.is_dir()
     assert not left.exists()
 
 
-def test_with_its_own_login_an_engine_gets_no_key(served: Served) -> None:
+def test_with_its_own_login_an_engine_gets_no_key(served: ServedConsole) -> None:
     """S003-6"""
     seen = answered(served, "environment")
     assert seen["MINE"] == "kept"
     assert "ANTHROPIC_API_KEY" not in seen
 
 
-def test_a_question_comes_by_the_hook_where_the_server_is_told_so(served: Served) -> None:
+def test_a_question_comes_by_the_hook_where_the_server_is_told_so(served: ServedConsole) -> None:
     """S004-22"""
     id = served.launch("ask hook", engine="fake")
     served.until(id, "waiting_input")
@@ -74,7 +74,7 @@ def test_a_question_comes_by_the_hook_where_the_server_is_told_so(served: Served
     assert answer["response"]["reason"] == "The user answered:\nWhich colour?: Blue"
 
 
-def test_an_engine_can_be_started_once_for_each_prompt(served: Served) -> None:
+def test_an_engine_can_be_started_once_for_each_prompt(served: ServedConsole) -> None:
     """S000-3, S000-4: all flags first, then the query, which is none."""
     id = served.launch("argv --help me", engine="fake", live=False)
     served.until(id, "completed")
@@ -86,13 +86,13 @@ def test_an_engine_can_be_started_once_for_each_prompt(served: Served) -> None:
     assert "--resume" in json.loads(last_message(served, id))
 
 
-def test_the_form_of_an_engines_output_can_be_chosen(served: Served) -> None:
+def test_the_form_of_an_engines_output_can_be_chosen(served: ServedConsole) -> None:
     """S000-2"""
     flags = answered(served, "argv", live=False, output_format="json")
     assert flags[:2] == ["--output-format", "json"]
 
 
-def test_an_ephemeral_session_is_run_without_a_trace(served: Served) -> None:
+def test_an_ephemeral_session_is_run_without_a_trace(served: ServedConsole) -> None:
     """S003-4, S003-40"""
     assert "--no-session-persistence" in answered(served, "argv", ephemeral=True)
 
@@ -106,7 +106,7 @@ def test_an_ephemeral_session_is_run_without_a_trace(served: Served) -> None:
     ],
 )
 def test_what_makes_no_sense_together_is_refused_with_the_field_to_blame(
-    served: Served, config: dict[str, Any], field: str
+    served: ServedConsole, config: dict[str, Any], field: str
 ) -> None:
     status, output, _ = served.raw("POST", "/sessions", {"cwd": str(served.work), "prompt": "x", **config})
     assert (status, output["error"]["code"], output["error"]["details"]["field"]) == (422, "invalid", field)

@@ -18,8 +18,9 @@ from bobstay.server.sessions.orphan_sweep import find_orphans, sweep
 from bobstay.server.workers.process.engine_process import ShutdownTimeouts
 from bobstay.server.workers.process.spawner import WorkerFiles
 from bobstay.server.workers.worker import WorkerError
-from tests.deadline import DEADLINE
-from tests.server.process.world import QUICK, Case, World
+from tests.kit.process_sessions import QUICK, ProcessSession, ProcessSessions
+from tests.kit.processes import living_processes
+from tests.kit.waiting import DEADLINE, until
 
 ENDLESS = ShutdownTimeouts(word=1000, sigint=1000, sigterm=1000)
 """Whoever waits for one of these to pass is not back before the test is stopped."""
@@ -27,39 +28,35 @@ ENDLESS = ShutdownTimeouts(word=1000, sigint=1000, sigterm=1000)
 
 def inhabitants(cwd: Path) -> list[int]:
     """Processes that work in a directory: whatever they did to their environment, their session or their parents."""
-    found: list[int] = []
-    for path in Path("/proc").iterdir():
-        if path.name.isdigit() and int(path.name) != os.getpid():
-            with suppress(OSError):
-                state = (path / "stat").read_bytes().rpartition(b")")[2].split()[0]
-                if state != b"Z" and (path / "cwd").readlink() == cwd:
-                    found.append(int(path.name))
+    found = []
+    for pid in living_processes():
+        with suppress(OSError):
+            if Path(f"/proc/{pid}/cwd").readlink() == cwd:
+                found.append(pid)
     return found
 
 
-async def up(world: World, prompt: str, **parts: object) -> Case:
-    """A case in the middle of a turn."""
-    case = world.case(**parts)  # type: ignore[arg-type] # passed on as they are
+async def up(sessions: ProcessSessions, prompt: str, **parts: object) -> ProcessSession:
+    """A session in the middle of a turn."""
+    case = sessions.create(**parts)  # type: ignore[arg-type] # passed on as they are
     await case.worker.start()
     case.say(prompt)
     await case.holds(lambda: case.worker.busy and bool(case.view.open_calls or case.view.model == "fake-1"))
     return case
 
 
-async def children_up(case: Case) -> None:
+async def children_up(case: ProcessSession) -> None:
     def are() -> bool:
         blocks = [entry.event for entry in case.entries()]
         return any(Text("children are up") == getattr(event, "block", None) for event in blocks)
 
     await case.holds(are)
-    async with asyncio.timeout(DEADLINE):
-        while len(inhabitants(case.world.cwd)) < 4:
-            await asyncio.sleep(0.02)
+    await until(lambda: len(inhabitants(case.host.cwd)) >= 4)
 
 
-async def test_an_interrupt_that_is_ignored_becomes_a_signal(world: World) -> None:
+async def test_an_interrupt_that_is_ignored_becomes_a_signal(sessions: ProcessSessions) -> None:
     """S000-19, S000-25, S000-26, FM-10, FM-31"""
-    case = await up(world, "hold", timeouts=QUICK)
+    case = await up(sessions, "hold", timeouts=QUICK)
     await case.interrupt()
     done = await case.until(RunDone)
     assert done.ending == "interrupted_tools"
@@ -71,9 +68,9 @@ async def test_an_interrupt_that_is_ignored_becomes_a_signal(world: World) -> No
     assert exited.signal in ("SIGINT", "SIGTERM") or exited.code
 
 
-async def test_stop_during_a_long_command_ends_with_the_first_signal(world: World) -> None:
+async def test_stop_during_a_long_command_ends_with_the_first_signal(sessions: ProcessSessions) -> None:
     """FM-31: what follows a signal that has its effect is not waited for."""
-    case = await up(world, "hold", timeouts=ShutdownTimeouts(word=0.1, sigint=1000, sigterm=1000))
+    case = await up(sessions, "hold", timeouts=ShutdownTimeouts(word=0.1, sigint=1000, sigterm=1000))
     async with asyncio.timeout(DEADLINE):
         await case.interrupt()
     assert case.status == "interrupted"
@@ -86,9 +83,9 @@ def test_the_first_signal_has_had_its_time_within_ten_seconds() -> None:
     assert usual.word + usual.sigint < 10
 
 
-async def test_a_process_deaf_to_signals_is_killed_in_the_end(world: World) -> None:
+async def test_a_process_deaf_to_signals_is_killed_in_the_end(sessions: ProcessSessions) -> None:
     """S000-26"""
-    case = await up(world, "unresponsive", timeouts=QUICK)
+    case = await up(sessions, "unresponsive", timeouts=QUICK)
     await case.interrupt()
     await case.holds(lambda: not case.worker.alive())
     (exited,) = case.events(WorkerExited)
@@ -97,9 +94,9 @@ async def test_a_process_deaf_to_signals_is_killed_in_the_end(world: World) -> N
     assert case.status == "interrupted"
 
 
-async def test_force_does_not_wait(world: World) -> None:
+async def test_force_does_not_wait(sessions: ProcessSessions) -> None:
     """S000-26"""
-    case = await up(world, "unresponsive", timeouts=ENDLESS)
+    case = await up(sessions, "unresponsive", timeouts=ENDLESS)
     async with asyncio.timeout(DEADLINE):
         await case.interrupt(force=True)
     assert case.events(WorkerExited)[-1].why == "killed"
@@ -107,29 +104,29 @@ async def test_force_does_not_wait(world: World) -> None:
 
 
 @pytest.mark.parametrize("why", ["stopped", "killed"])
-async def test_grandchildren_do_not_outlive_a_stop(world: World, why: str) -> None:
+async def test_grandchildren_do_not_outlive_a_stop(sessions: ProcessSessions, why: str) -> None:
     """FM-29: in the group, in a session of their own, without an environment."""
-    case = await up(world, "family", timeouts=QUICK)
+    case = await up(sessions, "family", timeouts=QUICK)
     await children_up(case)
     await case.worker.stop(why)  # type: ignore[arg-type] # one of the three
-    assert inhabitants(case.world.cwd) == []
+    assert inhabitants(case.host.cwd) == []
     assert case.events(WorkerExited)[-1].why == why
 
 
-async def test_what_an_engine_leaves_behind_when_it_dies_is_ended_too(world: World) -> None:
+async def test_what_an_engine_leaves_behind_when_it_dies_is_ended_too(sessions: ProcessSessions) -> None:
     """FM-29"""
-    case = await up(world, "family", timeouts=QUICK)
+    case = await up(sessions, "family", timeouts=QUICK)
     await children_up(case)
     os.kill(case.view.workers[0].pid, signal.SIGKILL)
     await case.until(WorkerExited)
-    assert inhabitants(case.world.cwd) == []
+    assert inhabitants(case.host.cwd) == []
     assert case.status == "failed"
 
 
-async def test_abort_and_exit_at_once_end_the_turn_once(world: World) -> None:
+async def test_abort_and_exit_at_once_end_the_turn_once(sessions: ProcessSessions) -> None:
     """FM-11"""
     for _ in range(3):
-        case = await up(world, "hold", timeouts=QUICK)
+        case = await up(sessions, "hold", timeouts=QUICK)
         os.kill(case.view.workers[0].pid, signal.SIGKILL)
         await asyncio.gather(case.interrupt(), case.worker.interrupt(force=True), case.worker.stop())
         assert len(case.events(RunDone)) == 1
@@ -137,9 +134,9 @@ async def test_abort_and_exit_at_once_end_the_turn_once(world: World) -> None:
         assert case.status in ("interrupted", "failed")
 
 
-async def test_an_idle_worker_is_put_to_sleep_and_another_takes_up_the_session(world: World) -> None:
+async def test_an_idle_worker_is_put_to_sleep_and_another_takes_up_the_session(sessions: ProcessSessions) -> None:
     """S004-12"""
-    case = world.case()
+    case = sessions.create()
     await case.worker.start()
     await case.turn("echo one")
     await case.worker.stop("asleep")
@@ -147,23 +144,21 @@ async def test_an_idle_worker_is_put_to_sleep_and_another_takes_up_the_session(w
     (exited,) = case.events(WorkerExited)
     assert exited.why == "asleep"
     assert case.status == "completed"
-    again = world.around(case.session)
+    again = sessions.around(case.session)
     again.say("argv")
     await again.worker.start()
     arguments = (await again.until(RunDone, 2)).text
     assert '"--resume", "11111111-2222-4333-8444-555555555555"' in arguments
 
 
-async def test_a_session_waits_its_turn_among_those_that_may_run(world: World) -> None:
+async def test_a_session_waits_its_turn_among_those_that_may_run(sessions: ProcessSessions) -> None:
     capacity = Capacity(1)
-    first = await up(world, "hold", capacity=capacity, timeouts=QUICK)
-    second = world.case(capacity=capacity, timeouts=QUICK)
+    first = await up(sessions, "hold", capacity=capacity, timeouts=QUICK)
+    second = sessions.create(capacity=capacity, timeouts=QUICK)
     await second.worker.start()
     second.say("echo two")
     assert capacity.waiting == 0
-    async with asyncio.timeout(DEADLINE):
-        while not capacity.waiting:
-            await asyncio.sleep(0.01)
+    await until(lambda: capacity.waiting)
     assert not second.worker.busy
     await first.worker.stop()
     assert (await second.until(RunDone)).text == "two"
@@ -171,13 +166,13 @@ async def test_a_session_waits_its_turn_among_those_that_may_run(world: World) -
     assert capacity.running == 0
 
 
-async def test_configurations_of_mcp_servers_are_private_and_removed(world: World) -> None:
+async def test_configurations_of_mcp_servers_are_private_and_removed(sessions: ProcessSessions) -> None:
     """S000-7, FM-54"""
     config = {"calc": {"command": "calc", "env": {"TOKEN": "t"}}}
-    case = world.case(own=WorkerFiles(mcp_config=config))
+    case = sessions.create(own=WorkerFiles(mcp_config=config))
     await case.worker.start()
     arguments = (await case.turn("argv")).text
-    (file,) = (world.directory / "tmp").iterdir()
+    (file,) = (sessions.directory / "tmp").iterdir()
     assert str(file) in arguments
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.read_text() == '{"mcpServers": {"calc": {"command": "calc", "env": {"TOKEN": "t"}}}}'
@@ -188,10 +183,10 @@ async def test_configurations_of_mcp_servers_are_private_and_removed(world: Worl
 SERVER = """
 import asyncio, sys
 from pathlib import Path
-from tests.server.process.world import World
+from tests.kit.process_sessions import ProcessSessions
 
 async def main():
-    case = World(Path(sys.argv[1])).case()
+    case = ProcessSessions(Path(sys.argv[1])).create()
     await case.worker.start()
     case.say("family")
     await case.holds(lambda: len(case.view.open_calls) > 0)
@@ -229,31 +224,29 @@ async def test_engines_end_with_a_server_that_is_killed(tmp_path: Path) -> None:
     assert swept.outcome in ("gone", "stranger")
 
 
-async def test_an_engine_whose_words_cannot_be_stored_is_ended(world: World) -> None:
+async def test_an_engine_whose_words_cannot_be_stored_is_ended(sessions: ProcessSessions) -> None:
     """Nothing happens that is not in the log."""
-    case = await up(world, "hold", timeouts=QUICK)
+    case = await up(sessions, "hold", timeouts=QUICK)
     pid = case.view.workers[0].pid
     case.session.log.close()
     case.worker.nudge()
     await case.worker.interrupt()
-    async with asyncio.timeout(DEADLINE):
-        while case.worker.alive():
-            await asyncio.sleep(0.02)
+    await until(lambda: not case.worker.alive())
     assert not Path(f"/proc/{pid}").exists()
 
 
-async def test_a_prompt_nobody_took_up_is_not_called_done(world: World) -> None:
+async def test_a_prompt_nobody_took_up_is_not_called_done(sessions: ProcessSessions) -> None:
     """An engine that leaves just when it is spoken to: the words are not lost in silence."""
-    case = world.case(("/bin/sh", "-c", "read -r first; read -r prompt; exit 0"))
+    case = sessions.create(("/bin/sh", "-c", "read -r first; read -r prompt; exit 0"))
     await case.worker.start()
     done = await case.turn("hello")
     assert done.ending == "failed"
     assert "Send it again" in done.text
 
 
-async def test_a_worker_is_started_once(world: World) -> None:
+async def test_a_worker_is_started_once(sessions: ProcessSessions) -> None:
     """S003-12"""
-    case = world.case()
+    case = sessions.create()
     await case.worker.start()
     with pytest.raises(WorkerError):
         await case.worker.start()

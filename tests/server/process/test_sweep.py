@@ -14,7 +14,8 @@ from bobstay.model.event import Envelope
 from bobstay.model.ids import new_id
 from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.server.sessions.orphan_sweep import MARKER, Orphan, find_orphans, start_moment, sweep
-from tests.server.process.world import World
+from tests.kit.process_sessions import ProcessSessions
+from tests.kit.processes import is_alive
 
 SESSION = "0f0f0f0f-aaaa-4bbb-8ccc-"
 
@@ -48,10 +49,6 @@ def nursery() -> Iterator[Nursery]:
         process.wait()
 
 
-def lives(pid: int) -> bool:
-    return bool(start_moment(pid))
-
-
 async def test_an_orphan_and_what_it_started_are_ended(nursery: Nursery) -> None:
     """FM-28"""
     leader, _ = nursery.sleeper(), nursery.sleeper("setsid", "--wait")
@@ -59,7 +56,7 @@ async def test_an_orphan_and_what_it_started_are_ended(nursery: Nursery) -> None
     assert swept.outcome == "killed"
     assert leader in swept.pids
     assert len(swept.pids) >= 2
-    assert not any(map(lives, swept.pids))
+    assert not any(map(is_alive, swept.pids))
     assert swept.exited == WorkerExited("agent-1", "process", 2, why="lost")
 
 
@@ -72,7 +69,7 @@ async def test_children_of_a_leader_that_is_gone_are_ended(nursery: Nursery) -> 
     nursery.started[-1].wait()
     (swept,) = await sweep([left])
     assert swept.pids == (child,)
-    assert not lives(child)
+    assert not is_alive(child)
 
 
 async def test_a_stranger_with_the_same_number_is_left_alone(nursery: Nursery) -> None:
@@ -80,7 +77,7 @@ async def test_a_stranger_with_the_same_number_is_left_alone(nursery: Nursery) -
     stranger = nursery.sleeper(marked=False)
     (swept,) = await sweep([nursery.left(stranger, "another-boot/1")])
     assert (swept.outcome, swept.pids) == ("stranger", ())
-    assert lives(stranger)
+    assert is_alive(stranger)
 
 
 async def test_a_process_of_another_session_is_left_alone(nursery: Nursery) -> None:
@@ -90,7 +87,7 @@ async def test_a_process_of_another_session_is_left_alone(nursery: Nursery) -> N
     try:
         (swept,) = await sweep([nursery.left(pid)])
         assert (swept.outcome, swept.pids) == ("unknown", ())
-        assert lives(pid)
+        assert is_alive(pid)
         assert "may still run" in swept.exited.error
     finally:
         other.started[0].kill()
@@ -117,7 +114,7 @@ def test_a_process_that_cannot_be_looked_at_is_left_alone(nursery: Nursery) -> N
     output = os.read(reader, 1_000)
     os.close(reader)
     assert output == b"unknown ()"
-    assert lives(pid)
+    assert is_alive(pid)
 
 
 async def test_a_worker_without_a_process_is_gone(nursery: Nursery) -> None:
@@ -143,15 +140,15 @@ async def test_the_sweeper_and_its_ancestors_are_spared(nursery: Nursery) -> Non
     assert out.decode().splitlines() == ["()", "still here"], errors.decode()
 
 
-async def test_a_session_taken_up_again_before_the_sweep_is_spared(world: World) -> None:
-    case = world.case()
+async def test_a_session_taken_up_again_before_the_sweep_is_spared(sessions: ProcessSessions) -> None:
+    case = sessions.create()
     await case.worker.start()
     case.say("family")
     await case.holds(lambda: bool(case.view.open_calls))
     pid = case.view.workers[0].pid
     (swept,) = await sweep([Orphan(case.session.id, WorkerStarted("agent-1", "process", 1, 0, "x"))])
     assert swept.pids == ()
-    assert lives(pid)
+    assert is_alive(pid)
     assert case.worker.alive()
 
 

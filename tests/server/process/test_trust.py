@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 
-from bobstay.config.trust_parts import executable_parts
-from bobstay.config.trust_store import TrustStore
 from bobstay.model.event import HookRan, Noted, RunDone
 from bobstay.server.workers.worker import WorkerError
+from tests.kit.process_sessions import FAKE, ProcessSession, ProcessSessions
+from tests.kit.program import BOBSTAY, ORACLE
 from tests.modelserver import Call, ModelServer, Say, Step
-from tests.server.process.world import FAKE, Case, World
-from tests.wire.program import BOBSTAY, ORACLE
 
 pytestmark = pytest.mark.skipif(not os.path.exists(ORACLE), reason=f"the SDK's wheel brought no program at {ORACLE}")
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd")
@@ -76,17 +74,12 @@ def _write(path: Path, text: str) -> None:
 
 
 @pytest.fixture
-async def real(model: ModelServer, tmp_path: Path) -> AsyncIterator[World]:
-    made = World(tmp_path, model, trusted=False)
-    yield made
-    await made.close()
+async def real(model: ModelServer, tmp_path: Path) -> AsyncIterator[ProcessSessions]:
+    async with ProcessSessions(tmp_path, model, trusted=False) as made:
+        yield made
 
 
-def trust(world: World) -> None:
-    TrustStore(world.environment.paths.bobstay).put(str(world.cwd), executable_parts(str(world.cwd)))
-
-
-async def through(world: World, model: ModelServer, command: tuple[str, ...]) -> Case:
+async def through(sessions: ProcessSessions, model: ModelServer, command: tuple[str, ...]) -> ProcessSession:
     """A session that uses all that could spring the trap."""
     calls = (
         Call("Skill", {"skill": "trap"}, "toolu_1"),
@@ -94,14 +87,16 @@ async def through(world: World, model: ModelServer, command: tuple[str, ...]) ->
         Call("Bash", {"command": "git status --short", "description": "Look"}, "toolu_3"),
     )
     prompt = model.play("trap", *(Step(blocks=[call]) for call in calls), Step(blocks=[Say("Done.")]))
-    case = world.case(command, config={"allowed_tools": ("Bash", "Skill", "Task")})
+    case = sessions.create(command, config={"allowed_tools": ("Bash", "Skill", "Task")})
     await case.worker.start()
     await case.turn(f"{prompt} go")
     await case.turn("/set now")
     return case
 
 
-async def test_nothing_of_an_untrusted_folder_runs_with_the_official_command(real: World, model: ModelServer) -> None:
+async def test_nothing_of_an_untrusted_folder_runs_with_the_official_command(
+    real: ProcessSessions, model: ModelServer
+) -> None:
     trap = Trap(real.cwd)
     case = await through(real, model, (ORACLE,))
     await case.worker.stop()
@@ -112,18 +107,20 @@ async def test_nothing_of_an_untrusted_folder_runs_with_the_official_command(rea
     assert all(name in note.text for name in (".claude", ".mcp.json", "CLAUDE.md", f"bobstay trust add {real.cwd}"))
 
 
-async def test_nothing_of_an_untrusted_folder_runs_with_our_own_command(real: World, model: ModelServer) -> None:
+async def test_nothing_of_an_untrusted_folder_runs_with_our_own_command(
+    real: ProcessSessions, model: ModelServer
+) -> None:
     trap = Trap(real.cwd)
-    case = real.case((BOBSTAY,))
+    case = real.create((BOBSTAY,))
     await case.worker.start()
     await case.turn(model.play("own", Step(blocks=[Say("Done.")])))
     await case.worker.stop()
     assert trap.ran == set()
 
 
-async def test_a_trusted_folder_is_used_in_full(real: World, model: ModelServer) -> None:
+async def test_a_trusted_folder_is_used_in_full(real: ProcessSessions, model: ModelServer) -> None:
     trap = Trap(real.cwd)
-    trust(real)
+    real.trust()
     case = await through(real, model, (ORACLE,))
     await case.worker.stop()
     assert {"hook-SessionStart", "hook-UserPromptSubmit", "local", "server"} <= trap.ran
@@ -132,18 +129,20 @@ async def test_a_trusted_folder_is_used_in_full(real: World, model: ModelServer)
     assert ("UserPromptSubmit", "success") in ran, "S002-17: what hooks did is in the log"
 
 
-async def test_trust_that_is_given_later_makes_the_running_engine_outdated(real: World, model: ModelServer) -> None:
+async def test_trust_that_is_given_later_makes_the_running_engine_outdated(
+    real: ProcessSessions, model: ModelServer
+) -> None:
     Trap(real.cwd)
-    case = real.case((ORACLE,))
+    case = real.create((ORACLE,))
     await case.worker.start()
     assert not await case.worker.is_outdated()
-    trust(real)
+    real.trust()
     assert await case.worker.is_outdated()
 
 
-async def test_the_notice_is_given_once_a_session(real: World, model: ModelServer) -> None:
+async def test_the_notice_is_given_once_a_session(real: ProcessSessions, model: ModelServer) -> None:
     Trap(real.cwd)
-    case = real.case((ORACLE,))
+    case = real.create((ORACLE,))
     await case.worker.start()
     await case.worker.stop()
     again = real.around(case.session, (ORACLE,))
@@ -151,20 +150,20 @@ async def test_the_notice_is_given_once_a_session(real: World, model: ModelServe
     assert len([note for note in again.events(Noted) if "not trusted" in note.text]) == 1
 
 
-async def test_a_plain_folder_needs_no_notice(real: World, model: ModelServer) -> None:
-    case = real.case((ORACLE,))
+async def test_a_plain_folder_needs_no_notice(real: ProcessSessions, model: ModelServer) -> None:
+    case = real.create((ORACLE,))
     await case.worker.start()
     assert (await case.turn(model.play("plain", Step(blocks=[Say("Hi.")])))).text == "Hi."
     assert not case.events(Noted)
 
 
-async def test_an_engine_without_a_switch_does_not_start_in_an_untrusted_folder(real: World) -> None:
-    case = real.case(FAKE)
+async def test_an_engine_without_a_switch_does_not_start_in_an_untrusted_folder(real: ProcessSessions) -> None:
+    case = real.create(FAKE)
     with pytest.raises(WorkerError, match="bobstay trust add"):
         await case.worker.start()
     assert case.status == "failed" or not case.worker.alive()
-    trust(real)
-    other = real.case(FAKE)
+    real.trust()
+    other = real.create(FAKE)
     await other.worker.start()
     assert isinstance(await other.turn("echo here"), RunDone)
 

@@ -11,11 +11,11 @@ from bobstay.model.event import Noted
 from bobstay.server.workers.process import engine_version
 from bobstay.server.workers.process.engine_version import EngineVersions, version_warning
 from bobstay.version import PROTOCOL_LEVEL
+from tests.kit.consoles import RunningConsole
+from tests.kit.process_sessions import FAKE, ProcessSessions
+from tests.kit.processes import marked_processes
+from tests.kit.program import ORACLE
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
-from tests.server.process.world import FAKE, World
-from tests.server.served import orphans
-from tests.wire.program import ORACLE
 
 
 def claude(folder: Path, version: str) -> tuple[str, ...]:
@@ -50,9 +50,9 @@ def test_a_version_of_another_series_is_warned_of(command: str, version: str, ou
 
 
 @pytest.mark.skipif(not os.path.exists(ORACLE), reason=f"the SDK's wheel brought no program at {ORACLE}")
-async def test_the_tests_run_against_the_version_the_code_names(world: World) -> None:
+async def test_the_tests_run_against_the_version_the_code_names(sessions: ProcessSessions) -> None:
     """S004-38: another one is a change of the code, which is then held against it."""
-    versions = EngineVersions(world.environment, str(world.cwd))
+    versions = EngineVersions(sessions.environment, str(sessions.cwd))
     assert await versions.of((ORACLE,)) == PROTOCOL_LEVEL
     await versions.close()
 
@@ -76,12 +76,12 @@ async def test_a_page_is_told_the_version_what_to_expect_of_it_and_what_it_takes
 
 async def test_a_session_is_told_once_that_its_engine_was_not_tested(tmp_path: Path) -> None:
     """S003-39"""
-    world = World(tmp_path, FAKE_VERSION="3.0.0")
-    case = world.case(claude(tmp_path, "false"))
+    sessions = ProcessSessions(tmp_path, FAKE_VERSION="3.0.0")
+    case = sessions.create(claude(tmp_path, "false"))
     await case.worker.start()
     await case.turn("echo one")
     await case.turn("echo two")
-    await world.close()
+    await sessions.close()
     assert ["claude 3.0.0 is newer" in note.text for note in case.events(Noted)] == [True]
 
 
@@ -96,7 +96,7 @@ async def test_a_program_that_does_not_tell_its_version_holds_up_nobody(
     assert await versions.of(command) == ""
     assert await versions.of(command) == ""
     await versions.close()
-    assert orphans(mark) == []
+    assert marked_processes(mark) == []
 
 
 @pytest.mark.parametrize(

@@ -25,16 +25,16 @@ from bobstay.server.auth.audit_port import NoAuditLog, Refusals
 from bobstay.server.auth.principal import OWNER, Principal, Scope
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.sessions.session_index import NoIndex
-from bobstay.server.sessions.session_registry import SessionRegistry
+from bobstay.server.streams import sse_stream
+from bobstay.server.streams.browser_socket import websocket_route
 from bobstay.server.streams.hub import Hub
 from bobstay.server.streams.socket_protocol import StreamProtocol, listening_socket
 from bobstay.server.streams.stream_publisher import StreamPublisher
 from bobstay.server.streams.stream_server import StreamServer, server_options
 from bobstay.server.streams.stream_timing import StreamTiming
 from bobstay.server.streams.subscription import Streams
-from bobstay.sessions.log_store import LogStore
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE, until
+from tests.kit.watched_sessions import WatchedSessions, new_registry
 
 
 class ShortGraceProtocol(StreamProtocol):
@@ -67,15 +67,14 @@ class _Services(msgspec.Struct):
     refusals: Refusals = msgspec.field(default_factory=lambda: Refusals(NoAuditLog()))
 
 
-class StreamTestbed:
+class StreamTestbed(WatchedSessions):
     """The server, at `url` and `port`."""
 
     def __init__(self, folder: Path, heartbeat: float = 15.0, more: tuple[BaseRoute, ...] = ()) -> None:
         self.folder = folder
         self.authorizer = StubAuthorizer()
         self.hub = Hub()
-        publisher = StreamPublisher(self.hub)
-        self.registry = SessionRegistry(LogStore(str(folder / "sessions")), publisher, NoIndex())
+        self.watch(new_registry(folder / "sessions", self.hub))
         self.timing = StreamTiming.of(heartbeat)
         self.streams = Streams(self.registry, self.hub, publisher, "server-1", self.timing)
         services: Any = _Services(self.authorizer, self.streams, self.registry)
@@ -100,8 +99,7 @@ class StreamTestbed:
     async def __aexit__(self, *_: object) -> None:
         await self._end()
         self.streams.close()
-        for session in self.registry.all_open():
-            self.registry.release(session.id)
+        self.release_all()
 
     async def stop(self) -> None:
         self.server.should_exit = True
@@ -128,13 +126,6 @@ class StreamTestbed:
 
     def begin(self, id: str = "") -> OpenSession:
         return self.registry.create(str(self.folder), SessionConfig(), id=id)
-
-
-async def until(condition: Callable[[], bool], deadline: float = DEADLINE) -> None:
-    """Wait for something another task brings about."""
-    async with asyncio.timeout(deadline):
-        while not condition():
-            await asyncio.sleep(0.002)
 
 
 class Tab:

@@ -21,8 +21,8 @@ from bobstay.server.streams.hub import HubClient
 from bobstay.server.streams.log_history import MOST_FOLDS, PAGE
 from bobstay.server.streams.stream_frames import head_of
 from bobstay.server.streams.subscription import SNAPSHOT_SESSIONS
-from tests.deadline import DEADLINE
-from tests.server.streams.stream_testbed import StreamTestbed, all_of, fill, publish, tab, turn, until
+from tests.kit.waiting import DEADLINE, until
+from tests.server.streams.stream_testbed import StreamTestbed, all_of, fill, publish, tab, turn
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ from bobstay.server.streams.hub import BATCH_BYTES, EVERYTHING, Hub, HubClient
 from bobstay.server.streams.recent_events import RecentEvents
 from bobstay.server.streams.socket_protocol import Packer
 from bobstay.server.streams.stream_frames import live
-from tests.deadline import DEADLINE
-from tests.server.streams.stream_testbed import until
+from tests.kit.waiting import DEADLINE, until
 
 
 async def test_a_client_that_does_not_take_is_closed_and_holds_nothing() -> None:

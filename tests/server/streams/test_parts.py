@@ -82,7 +82,9 @@ def _key(data: dict[str, Any]) -> tuple[Any, ...]:
     return data.get("message_id"), data.get("index"), data.get("kind")
 
 
-class Scene:
+class PublishedParts:
+    """Live parts, what they published, and the screens of clients that joined."""
+
     def __init__(self) -> None:
         self.clock = Clock()
         self.frames: list[dict[str, Any]] = []
@@ -116,124 +118,126 @@ KINDS: dict[str, Any] = {"text": TextDelta, "thinking": ThinkingDelta, "input": 
 @given(some.lists(STEP, max_size=60))
 def test_any_join_at_any_time_ends_with_the_same_text(steps: list[tuple[str, int, Any]]) -> None:
     """5.3, FM-1: deltas carry offsets; a late client gets the open part whole and goes on from there."""
-    scene = Scene()
+    published = PublishedParts()
     whole: dict[int, str] = {}
-    first = scene.join()
+    first = published.join()
     for what, index, value in steps:
         if what in KINDS:
             whole[index] = whole.get(index, "") + value
-            scene.parts.live(KINDS[what]("m", index, value))
+            published.parts.live(KINDS[what]("m", index, value))
         elif what == "wait":
-            scene.clock.pass_by(value)
+            published.clock.pass_by(value)
         elif what == "join":
-            scene.join()
+            published.join()
         elif index in whole:
-            scene.parts.stored(BlockDone("m", index, Text(whole.pop(index))))
-            for screen in scene.screens:  # as a client does when the block is in the log
+            published.parts.stored(BlockDone("m", index, Text(whole.pop(index))))
+            for screen in published.screens:  # as a client does when the block is in the log
                 for key in [key for key in screen.texts if key[1] == index]:
                     del screen.texts[key]
-    scene.clock.pass_by(1)
-    assert not scene.clock.pending
-    for screen in scene.screens:
+    published.clock.pass_by(1)
+    assert not published.clock.pending
+    for screen in published.screens:
         assert screen.holes == 0
         assert {key[1]: text for key, text in screen.texts.items()} == whole
-    assert first.texts == scene.join().texts
+    assert first.texts == published.join().texts
 
 
 @given(some.lists(some.tuples(some.floats(0.0001, 0.03), some.integers(0, 1)), max_size=150))
 def test_a_part_has_at_most_twenty_frames_a_second_and_the_first_comes_at_once(gaps: list[tuple[float, int]]) -> None:
     """S003-Q4, 5.5 rule 6."""
-    scene = Scene()
+    published = PublishedParts()
     for number, (gap, index) in enumerate(gaps):
-        scene.parts.live(TextDelta("m", index, "x"))
+        published.parts.live(TextDelta("m", index, "x"))
         if number == 0:
-            assert len(scene.frames) == 1
-        scene.clock.pass_by(gap)
-    scene.clock.pass_by(1)
+            assert len(published.frames) == 1
+        published.clock.pass_by(gap)
+    published.clock.pass_by(1)
     for index in (0, 1):
-        times = [at for at, frame in zip(scene.times, scene.frames, strict=True) if frame["data"]["index"] == index]
+        times = [
+            at for at, frame in zip(published.times, published.frames, strict=True) if frame["data"]["index"] == index
+        ]
         assert all(later - earlier >= INTERVAL - 1e-9 for earlier, later in pairwise(times))
-    sent = sum(len(frame["data"]["text"]) for frame in scene.frames)
+    sent = sum(len(frame["data"]["text"]) for frame in published.frames)
     assert sent == len(gaps)
 
 
 def test_no_piece_waits_longer_than_the_interval() -> None:
-    scene = Scene()
-    scene.parts.live(TextDelta("m", 0, "a"))
-    scene.clock.pass_by(0.04)
-    scene.parts.live(TextDelta("m", 0, "b"))
-    scene.clock.pass_by(0.011)
-    assert [frame["data"]["text"] for frame in scene.frames] == ["a", "b"]
+    published = PublishedParts()
+    published.parts.live(TextDelta("m", 0, "a"))
+    published.clock.pass_by(0.04)
+    published.parts.live(TextDelta("m", 0, "b"))
+    published.clock.pass_by(0.011)
+    assert [frame["data"]["text"] for frame in published.frames] == ["a", "b"]
 
 
 def test_what_waits_of_a_part_goes_out_before_the_part_is_in_the_log() -> None:
-    scene = Scene()
-    scene.parts.live(TextDelta("m", 0, "a"))
-    scene.parts.live(TextDelta("m", 0, "b"))
-    scene.parts.stored(BlockDone("m", 0, Text("ab")))
-    assert [frame["data"]["text"] for frame in scene.frames] == ["a", "b"]
-    assert scene.parts.snapshot() == []
-    assert not scene.clock.pending
+    published = PublishedParts()
+    published.parts.live(TextDelta("m", 0, "a"))
+    published.parts.live(TextDelta("m", 0, "b"))
+    published.parts.stored(BlockDone("m", 0, Text("ab")))
+    assert [frame["data"]["text"] for frame in published.frames] == ["a", "b"]
+    assert published.parts.snapshot() == []
+    assert not published.clock.pending
 
 
 def test_a_stored_entry_does_not_hurry_other_parts() -> None:
-    scene = Scene()
-    scene.parts.live(TextDelta("m", 0, "a"))
-    scene.parts.live(TextDelta("m", 0, "b"))
-    scene.parts.stored(BlockDone("m", 1, Text("other")))
-    assert len(scene.frames) == 1
+    published = PublishedParts()
+    published.parts.live(TextDelta("m", 0, "a"))
+    published.parts.live(TextDelta("m", 0, "b"))
+    published.parts.stored(BlockDone("m", 1, Text("other")))
+    assert len(published.frames) == 1
 
 
 def test_what_the_model_had_begun_is_dropped_when_it_is_asked_anew() -> None:
-    scene = Scene()
-    screen = scene.join()
-    scene.parts.live(MessageBegan("m", "demo", Usage()))
-    scene.parts.live(BlockBegan("m", 0, "text"))
-    scene.parts.live(TextDelta("m", 0, "never fin"))
-    scene.parts.live(ToolProgress("call", "still running"))
-    scene.parts.live(Retrying(1, 3, 0.1, 529, "overloaded"))
+    published = PublishedParts()
+    screen = published.join()
+    published.parts.live(MessageBegan("m", "demo", Usage()))
+    published.parts.live(BlockBegan("m", 0, "text"))
+    published.parts.live(TextDelta("m", 0, "never fin"))
+    published.parts.live(ToolProgress("call", "still running"))
+    published.parts.live(Retrying(1, 3, 0.1, 529, "overloaded"))
     assert screen.texts == {}
-    assert [part["call_id"] for part in scene.parts.snapshot()] == ["call"]
-    assert scene.frames[-1]["type"] == "model.retrying"
+    assert [part["call_id"] for part in published.parts.snapshot()] == ["call"]
+    assert published.frames[-1]["type"] == "model.retrying"
 
 
 def test_a_call_s_input_is_shown_with_its_name_to_a_late_client() -> None:
-    scene = Scene()
-    scene.parts.live(BlockBegan("m", 1, "tool_call", "call-1", "Bash"))
-    scene.parts.live(InputDelta("m", 1, '{"com'))
-    (part,) = scene.parts.snapshot()
+    published = PublishedParts()
+    published.parts.live(BlockBegan("m", 1, "tool_call", "call-1", "Bash"))
+    published.parts.live(InputDelta("m", 1, '{"com'))
+    (part,) = published.parts.snapshot()
     assert (part["name"], part["call_id"], part["kind"], part["text"]) == ("Bash", "call-1", "tool_input", '{"com')
 
 
 @pytest.mark.parametrize("size", [10, 1_000, 100_000])
 def test_long_output_of_a_tool_keeps_memory_and_frames_small(size: int) -> None:
     """FM-58, FM-3: what a command prints is not kept; its end is."""
-    scene = Scene()
+    published = PublishedParts()
     total = 0
     for number in range(3_000_000 // size if size > 10 else 20_000):
         text = str(number % 10) * size
         total += size
-        scene.parts.live(ToolProgress("call", text))
+        published.parts.live(ToolProgress("call", text))
         if number % 7 == 0:
-            scene.clock.pass_by(0.01)
-        assert scene.parts.kept <= 6 * OUTPUT_TAIL + size
-    scene.clock.pass_by(1)
-    assert all(len(frame["data"]["text"]) <= OUTPUT_TAIL for frame in scene.frames)
-    (part,) = scene.parts.snapshot()
+            published.clock.pass_by(0.01)
+        assert published.parts.kept <= 6 * OUTPUT_TAIL + size
+    published.clock.pass_by(1)
+    assert all(len(frame["data"]["text"]) <= OUTPUT_TAIL for frame in published.frames)
+    (part,) = published.parts.snapshot()
     assert part["offset"] + len(part["text"]) == total
     assert len(part["text"]) < 2 * OUTPUT_TAIL + size
-    ends = [frame["data"]["offset"] + len(frame["data"]["text"]) for frame in scene.frames]
+    ends = [frame["data"]["offset"] + len(frame["data"]["text"]) for frame in published.frames]
     assert ends == sorted(ends)
     assert ends[-1] == total
-    scene.parts.stored(ToolDone(ToolReply("call", (Text("done"),))))
-    assert scene.parts.kept == 0
+    published.parts.stored(ToolDone(ToolReply("call", (Text("done"),))))
+    assert published.parts.kept == 0
 
 
 def test_the_end_of_a_turn_closes_everything() -> None:
-    scene = Scene()
-    scene.parts.live(TextDelta("m", 0, "a"))
-    scene.parts.live(TextDelta("m", 0, "b"))
-    scene.parts.live(ToolProgress("call", "x"))
-    scene.parts.stored(RunDone("completed"))
-    assert scene.parts.snapshot() == []
-    assert not scene.clock.pending
+    published = PublishedParts()
+    published.parts.live(TextDelta("m", 0, "a"))
+    published.parts.live(TextDelta("m", 0, "b"))
+    published.parts.live(ToolProgress("call", "x"))
+    published.parts.stored(RunDone("completed"))
+    assert published.parts.snapshot() == []
+    assert not published.clock.pending

@@ -18,8 +18,8 @@ from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.streams.hub import MOST_BYTES
 from bobstay.server.streams.socket_protocol import HIGH_WATER
 from bobstay.server.streams.stream_timing import StreamTiming
-from tests.deadline import DEADLINE
-from tests.server.streams.stream_testbed import StreamTestbed, Tab, all_of, fill, tab, until
+from tests.kit.waiting import DEADLINE, until
+from tests.server.streams.stream_testbed import StreamTestbed, Tab, all_of, fill, tab
 
 BIG = "x" * 16_000
 

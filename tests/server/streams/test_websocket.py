@@ -13,7 +13,8 @@ from bobstay.server.api.browser_socket import LARGEST_FRAME
 from bobstay.server.auth.principal import Principal
 from bobstay.server.errors import ApiError
 from bobstay.server.streams.stream_server import LARGEST_MESSAGE
-from tests.server.streams.stream_testbed import StreamTestbed, fill, tab, until
+from tests.kit.waiting import until
+from tests.server.streams.stream_testbed import StreamTestbed, fill, tab
 
 
 @pytest.fixture

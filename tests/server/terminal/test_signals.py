@@ -8,15 +8,15 @@ from pathlib import Path
 
 from websockets.sync.client import connect
 
-from tests.deadline import DEADLINE
-from tests.server.served import Served
+from tests.kit.served_console import ServedConsole
+from tests.kit.waiting import DEADLINE
 
 LOST = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
 
 
 def test_programs_in_a_terminal_hear_what_the_server_ignores(tmp_path: Path) -> None:
     """FM-29: after `nohup bobstay serve &` a Ctrl-C in a terminal still ends what runs there."""
-    server = Served(tmp_path, {})
+    server = ServedConsole(tmp_path)
     with ignored():
         server.start()
     try:
@@ -40,7 +40,7 @@ def ignored() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def ignored_in(server: Served, terminal: str) -> set[signal.Signals]:
+def ignored_in(server: ServedConsole, terminal: str) -> set[signal.Signals]:
     """What a program ignores that is started in a terminal."""
     found = server.work / "found"
     headers = {"Cookie": server.cookie, "Origin": f"http://127.0.0.1:{server.port}"}

@@ -16,7 +16,7 @@ from bobstay.redaction.redactor import Redactor
 from bobstay.server.sessions.session_registry import fold_file
 from bobstay.server.workers.terminal_transcript import import_terminal_turns
 from bobstay.sessions.claude_paths import project_directory
-from tests.server.process.world import Case, World
+from tests.kit.process_sessions import ProcessSession, ProcessSessions
 
 TALK = "11111111-2222-4333-8444-555555555555"
 
@@ -24,12 +24,12 @@ TALK = "11111111-2222-4333-8444-555555555555"
 class Terminal:
     """A session with a terminal on the talk of its engine, and the transcript that the terminal writes."""
 
-    def __init__(self, world: World, case: Case) -> None:
-        self.world = world
+    def __init__(self, sessions: ProcessSessions, case: ProcessSession) -> None:
+        self.host = sessions
         self.session = case.session
         self.case = case
         self.lines: list[dict[str, Any]] = []
-        folder = project_directory(world.environment.paths.claude, str(world.cwd))
+        folder = project_directory(sessions.environment.paths.claude, str(sessions.cwd))
         self.path = Path(folder, f"{TALK}.jsonl")
         self.path.parent.mkdir(parents=True)
 
@@ -51,7 +51,7 @@ class Terminal:
         moment = datetime.fromtimestamp(at or time.time(), UTC).isoformat()
         parent = self.lines[-1]["uuid"] if self.lines else None
         uuid = f"00000000-0000-4000-8000-{len(self.lines):012x}"
-        common = {"uuid": uuid, "parentUuid": parent, "timestamp": moment, "cwd": str(self.world.cwd)}
+        common = {"uuid": uuid, "parentUuid": parent, "timestamp": moment, "cwd": str(self.host.cwd)}
         self.lines.append({"type": kind, "message": message, **common, **more})
         self.path.write_text("".join(json.dumps(line) + "\n" for line in self.lines))
 
@@ -67,13 +67,13 @@ class Terminal:
 
     def cut(self, lines: list[bytes]) -> None:
         """A crash left only these lines of the log, and another server opens it."""
-        registry, id = self.world.registry, self.session.id
+        registry, id = self.host.registry, self.session.id
         registry.release(id)
         Path(registry.store.path(id)).write_bytes(b"".join(lines))
         registry.forget(id)
         registry.update_view(fold_file(registry.store, id))
         self.session = registry.open(id)
-        self.case = self.world.around(self.session)
+        self.case = self.host.around(self.session)
 
     def an_hour_passes(self) -> None:
         """All that is written down so far happened an hour earlier."""
@@ -83,14 +83,14 @@ class Terminal:
             line["timestamp"] = (datetime.fromisoformat(line["timestamp"]) - timedelta(hours=1)).isoformat()
 
     async def brought(self) -> int:
-        return await import_terminal_turns(self.session, self.world.environment.paths, Redactor({}))
+        return await import_terminal_turns(self.session, self.host.environment.paths, Redactor({}))
 
 
 @pytest.fixture
 async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
-    world = World(tmp_path)
-    yield Terminal(world, world.case())
-    await world.close()
+    sessions = ProcessSessions(tmp_path)
+    yield Terminal(sessions, sessions.create())
+    await sessions.close()
 
 
 async def test_what_was_allowed_in_the_terminal_is_not_allowed_in_the_session(terminal: Terminal) -> None:

@@ -17,18 +17,19 @@ from bobstay.server.auth.principal import Principal
 from bobstay.server.errors import ApiError
 from bobstay.server.workers.scrollback import MOST
 from bobstay.server.workers.terminal_worker import TerminalWorker
-from tests.deadline import DEADLINE
+from tests.kit.processes import resident_memory
+from tests.kit.waiting import DEADLINE, until
 from tests.server.streams.stream_testbed import StreamTestbed
-from tests.server.terminal.desk import Desk, memory, until
+from tests.server.terminal.terminal_session import TerminalSession
 
 
-class Room:
+class TerminalServer:
     """A server with one terminal."""
 
-    def __init__(self, testbed: StreamTestbed, desk: Desk) -> None:
+    def __init__(self, testbed: StreamTestbed, session: TerminalSession) -> None:
         self.testbed = testbed
-        self.desk = desk
-        self.terminal = desk.terminal
+        self.session = session
+        self.terminal = session.terminal
         self.asked: list[str | None] = []
 
     def find(self, id: str) -> TerminalWorker:
@@ -45,24 +46,24 @@ class Room:
 
 
 @asynccontextmanager
-async def room(folder: Path, **options: Any) -> AsyncIterator[Room]:
-    desk = Desk(folder, **options)
+async def terminal_server(folder: Path, **options: Any) -> AsyncIterator[TerminalServer]:
+    session = TerminalSession(folder, **options)
     testbed = StreamTestbed(folder)
-    made = Room(testbed, desk)
+    made = TerminalServer(testbed, session)
     testbed.app.router.routes.append(terminal_route(testbed.hub, made.find, made.admit))
     async with testbed:
         try:
             yield made
         finally:
-            await desk.terminal.stop("killed")
+            await session.terminal.stop("killed")
 
 
-class Seat:
-    """A client of a terminal: what it was told, what it saw, and where that is."""
+class TerminalClient:
+    """A client of a terminal: its control frames, what it saw, and where that is."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self.connection = connection
-        self.told: list[dict[str, Any]] = []
+        self.controls: list[dict[str, Any]] = []
         self.seen = b""
         self.epoch = self.offset = 0
 
@@ -73,11 +74,11 @@ class Seat:
             self.seen += message
             self.offset += len(message)
             return
-        words = json.loads(message)
-        self.told.append(words)
-        if words["type"] in ("hello", "reset"):
-            self.epoch, self.offset = words["epoch"], words["offset"]
-        if words["type"] == "reset":
+        frame = json.loads(message)
+        self.controls.append(frame)
+        if frame["type"] in ("hello", "reset"):
+            self.epoch, self.offset = frame["epoch"], frame["offset"]
+        if frame["type"] == "reset":
             self.seen = b""
 
     async def until(self, wanted: bytes) -> None:
@@ -85,73 +86,73 @@ class Seat:
             await self.next()
 
     async def until_frame(self, kind: str) -> dict[str, Any]:
-        while not self.told or self.told[-1]["type"] != kind:
+        while not self.controls or self.controls[-1]["type"] != kind:
             await self.next()
-        return self.told[-1]
+        return self.controls[-1]
 
 
 async def test_the_first_frame_says_where_one_is_and_bytes_follow(tmp_path: Path) -> None:
     """Console-peers 5.8: hello, then binary; input is binary, a size is JSON."""
-    async with room(tmp_path) as here:
+    async with terminal_server(tmp_path) as here:
         await here.terminal.start()
         async with connect(here.url()) as connection:
-            seat = Seat(connection)
+            client = TerminalClient(connection)
             await connection.send(json.dumps({"type": "resize", "cols": 90, "rows": 20}))
             await connection.send(b"stty size; echo \xc3\xa4\n")
-            await seat.until(b"20 90\r\n\xc3\xa4\r\n")
+            await client.until(b"20 90\r\n\xc3\xa4\r\n")
 
-        assert seat.told == [{"type": "hello", "epoch": 1, "offset": 0}]
+        assert client.controls == [{"type": "hello", "epoch": 1, "offset": 0}]
         assert here.asked == ["terminal"]
 
 
 async def test_a_client_that_comes_back_goes_on_where_it_was(tmp_path: Path) -> None:
     """FM-1 for terminals: what was said meanwhile is there, nothing comes twice. FM-15: the terminal went on."""
-    async with room(tmp_path) as here:
+    async with terminal_server(tmp_path) as here:
         await here.terminal.start()
         async with connect(here.url()) as connection:
-            seat = Seat(connection)
+            client = TerminalClient(connection)
             await connection.send(b"echo one\n")
-            await seat.until(b"one\r\n")
+            await client.until(b"one\r\n")
         here.terminal.write(b"echo two\n")
-        await until(lambda: here.terminal.scrollback.end > seat.offset)
-        async with connect(here.url(query=f"?epoch={seat.epoch}&offset={seat.offset}")) as connection:
-            again = Seat(connection)
+        await until(lambda: here.terminal.scrollback.end > client.offset)
+        async with connect(here.url(query=f"?epoch={client.epoch}&offset={client.offset}")) as connection:
+            again = TerminalClient(connection)
             await connection.send(b"echo three\n")
             await again.until(b"three\r\n")
 
-        assert again.told == [{"type": "hello", "epoch": 1, "offset": seat.offset}]
+        assert again.controls == [{"type": "hello", "epoch": 1, "offset": client.offset}]
         whole = here.terminal.scrollback.read(0, MOST)
-        assert whole.startswith(seat.seen + again.seen)
+        assert whole.startswith(client.seen + again.seen)
 
 
 async def test_a_client_of_an_earlier_terminal_is_reset(tmp_path: Path) -> None:
     """FM-6: with an old epoch nothing is put together that does not belong together."""
-    async with room(tmp_path, command=("/bin/sh", "-c", "echo life; read line")) as here:
+    async with terminal_server(tmp_path, command=("/bin/sh", "-c", "echo life; read line")) as here:
         await here.terminal.start()
         await here.terminal.stop()
         await here.terminal.start()
         async with connect(here.url(query="?epoch=1&offset=3")) as connection:
-            seat = Seat(connection)
-            await seat.until(b"life")
+            client = TerminalClient(connection)
+            await client.until(b"life")
 
-        assert [words["type"] for words in seat.told] == ["hello", "reset"]
-        assert seat.told[1] == {"type": "reset", "epoch": 2, "offset": 0, "reason": "restarted"}
-        assert seat.seen == b"life\r\n"
+        assert [words["type"] for words in client.controls] == ["hello", "reset"]
+        assert client.controls[1] == {"type": "reset", "epoch": 2, "offset": 0, "reason": "restarted"}
+        assert client.seen == b"life\r\n"
 
 
 async def test_the_end_is_told_and_a_restart_resets(tmp_path: Path) -> None:
-    async with room(tmp_path) as here:
+    async with terminal_server(tmp_path) as here:
         await here.terminal.start()
         async with connect(here.url()) as connection:
-            seat = Seat(connection)
+            client = TerminalClient(connection)
             await connection.send(b"exit 7\n")
-            assert (await seat.until_frame("exit"))["code"] == 7
+            assert (await client.until_frame("exit"))["code"] == 7
             await connection.send(b"too late\n")
-            assert (await seat.until_frame("error"))["code"] == "wrong_state"
+            assert (await client.until_frame("error"))["code"] == "wrong_state"
             await here.terminal.start()
-            assert (await seat.until_frame("reset"))["epoch"] == 2
+            assert (await client.until_frame("reset"))["epoch"] == 2
             await connection.send(b"echo a''gain\n")
-            await seat.until(b"again")
+            await client.until(b"again")
 
 
 @pytest.mark.parametrize(
@@ -170,14 +171,14 @@ async def test_the_end_is_told_and_a_restart_resets(tmp_path: Path) -> None:
 )
 async def test_nonsense_is_answered_and_the_connection_stays(tmp_path: Path, said: str | bytes, code: str) -> None:
     """S003-22: an error of an enumerated kind, and nothing ends."""
-    async with room(tmp_path) as here:
+    async with terminal_server(tmp_path) as here:
         await here.terminal.start()
         async with connect(here.url()) as connection:
-            seat = Seat(connection)
+            client = TerminalClient(connection)
             await connection.send(said)
-            assert (await seat.until_frame("error"))["code"] == code
+            assert (await client.until_frame("error"))["code"] == code
             await connection.send(b"echo still''-here\n")
-            await seat.until(b"still-here")
+            await client.until(b"still-here")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +186,7 @@ async def test_nonsense_is_answered_and_the_connection_stays(tmp_path: Path, sai
 )
 async def test_nobody_is_connected_whom_the_doors_refuse(tmp_path: Path, code: Any, status: int) -> None:
     """FM-42: the upgrade itself is refused, and the terminal hears nothing."""
-    async with room(tmp_path) as here:
+    async with terminal_server(tmp_path) as here:
         await here.terminal.start()
         here.testbed.authorizer.error = ApiError(code, "no")
         with pytest.raises(InvalidStatus) as refused:
@@ -200,7 +201,7 @@ async def test_nobody_is_connected_whom_the_doors_refuse(tmp_path: Path, code: A
     [("other", "", 404), ("term-1", "?epoch=x&offset=1", 422), ("term-1", "?epoch=1&offset=-1", 422)],
 )
 async def test_what_cannot_be_is_refused_before_it_begins(tmp_path: Path, id: str, query: str, status: int) -> None:
-    async with room(tmp_path) as here:
+    async with terminal_server(tmp_path) as here:
         with pytest.raises(InvalidStatus) as refused:
             await connect(here.url(id, query))
 
@@ -209,12 +210,12 @@ async def test_what_cannot_be_is_refused_before_it_begins(tmp_path: Path, id: st
 
 async def test_revoking_closes_the_terminal_at_once(tmp_path: Path) -> None:
     """FM-46: without being asked for anything more, with a code that says why."""
-    async with room(tmp_path) as here:
+    async with terminal_server(tmp_path) as here:
         await here.terminal.start()
         here.testbed.authorizer.principal = Principal("ada", frozenset({"terminal"}), "token-7")
         async with connect(here.url()) as connection:
-            seat = Seat(connection)
-            await seat.until_frame("hello")
+            client = TerminalClient(connection)
+            await client.until_frame("hello")
             assert here.testbed.hub.revoke("token-7") == 1
             with pytest.raises(ConnectionClosed) as closed:
                 await asyncio.wait_for(_until_closed(connection), DEADLINE)
@@ -227,44 +228,46 @@ async def test_revoking_closes_the_terminal_at_once(tmp_path: Path) -> None:
 
 async def test_a_stalled_client_costs_nothing_and_catches_up_at_the_newest_screen(tmp_path: Path) -> None:
     """A client that reads nothing while a program floods: bounded memory, then a reset and the tail of it all."""
-    async with room(tmp_path, command=("/bin/sh", "-c", "read go; seq 1 400000; echo all-done; read end")) as here:
+    async with terminal_server(
+        tmp_path, command=("/bin/sh", "-c", "read go; seq 1 400000; echo all-done; read end")
+    ) as here:
         await here.terminal.start()
         raw = socket.socket()
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         raw.setblocking(False)
         await asyncio.get_running_loop().sock_connect(raw, ("127.0.0.1", here.testbed.port))
         async with connect(here.url(), sock=raw, max_queue=1) as connection:
-            seat = Seat(connection)
-            await seat.until_frame("hello")
-            before = memory()
+            client = TerminalClient(connection)
+            await client.until_frame("hello")
+            before = resident_memory()
             here.terminal.write(b"go\n")
             scrollback = here.terminal.scrollback
             await until(lambda: scrollback.read(scrollback.end - 200, 200).find(b"all-done") >= 0)
             assert scrollback.end > 2 * MOST
-            assert memory() - before < 8 * MOST
-            await seat.until(b"all-done")
+            assert resident_memory() - before < 8 * MOST
+            await client.until(b"all-done")
 
-        resets = [words for words in seat.told if words["type"] == "reset"]
+        resets = [frame for frame in client.controls if frame["type"] == "reset"]
         assert resets
         assert resets[-1]["reason"] == "behind"
-        assert seat.offset == scrollback.end
-        numbers = [int(line) for line in seat.seen.split(b"\r\n") if line.isdigit()]
+        assert client.offset == scrollback.end
+        numbers = [int(line) for line in client.seen.split(b"\r\n") if line.isdigit()]
         assert numbers[-1] == 400_000
         assert numbers == list(range(numbers[0], 400_001))
 
 
 async def test_two_clients_see_the_same_and_both_may_type(tmp_path: Path) -> None:
     """S000-89."""
-    async with room(tmp_path) as here:
+    async with terminal_server(tmp_path) as here:
         await here.terminal.start()
         async with connect(here.url()) as first, connect(here.url()) as second:
-            seats = Seat(first), Seat(second)
+            seats = TerminalClient(first), TerminalClient(second)
             await first.send(b"echo from''-first\n")
-            for seat in seats:
-                await seat.until(b"from-first")
+            for client in seats:
+                await client.until(b"from-first")
             await second.send(b"echo from''-second\n")
-            for seat in seats:
-                await seat.until(b"from-second")
+            for client in seats:
+                await client.until(b"from-second")
 
         await until(lambda: not here.terminal.scrollback._subscribers)
 

@@ -12,9 +12,9 @@ from bobstay.model.event import Prompted, RunDone, TurnStarted
 from bobstay.model.message import text_of
 from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.sessions.claude_paths import project_directory
+from tests.kit.consoles import RunningConsole
+from tests.kit.process_sessions import FAKE
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
-from tests.server.process.world import FAKE
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 """As the small engine calls its talk."""

@@ -12,11 +12,11 @@ from bobstay.server import auxiliary_workers
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.worker_view import MOST_ENDED_SHOWN
 from bobstay.server.workers import diff_watcher
-from tests.deadline import DEADLINE
+from tests.kit.consoles import RunningConsole
+from tests.kit.processes import is_alive
+from tests.kit.repositories import git, repository
+from tests.kit.waiting import DEADLINE, until
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
-from tests.server.files.files_host import git, repository
-from tests.server.terminal.desk import lives
 
 
 async def test_a_terminal_in_a_work_tree_from_its_opening_to_the_merge(model: ModelServer, tmp_path: Path) -> None:
@@ -53,9 +53,9 @@ async def test_a_terminal_in_a_work_tree_from_its_opening_to_the_merge(model: Mo
             (client,) = [one for one in server.services.streams.hub.clients() if one.principal.scopes == {"terminal"}]
             await server.services.auth.revoke(client.principal.client, "test")
             with pytest.raises(ConnectionClosed):
-                await asyncio.wait_for(_until_closed(connection), DEADLINE)
-        assert lives(opened["pid"])
-    assert not lives(opened["pid"])
+                await asyncio.wait_for(_until_closed(connection), 2.0)
+        assert is_alive(opened["pid"])
+    assert not is_alive(opened["pid"])
 
 
 async def _until_closed(connection: ClientConnection) -> None:
@@ -92,9 +92,7 @@ async def test_a_watcher_that_let_go_is_started_again_for_who_comes_back(
         repository(server.work)
         session = await server.launch()
         first = (await server.post(f"/api/v1/sessions/{session}/watch")).json["id"]
-        async with asyncio.timeout(DEADLINE):
-            while server.services.auxiliary_workers.is_active_in(session):
-                await asyncio.sleep(0.01)
+        await until(lambda: not server.console.auxiliary_workers.is_active_in(session))
         again = await server.post(f"/api/v1/sessions/{session}/watch")
         assert (again.status, again.json["state"]) == (200, "running")
         assert again.json["id"] != first

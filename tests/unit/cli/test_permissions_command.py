@@ -13,7 +13,7 @@ import pytest
 from bobstay.cli.check_command import MAX_LINE, judge_lines
 from bobstay.cli.main import run as main
 from bobstay.cli.permissions_command import run
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 
 LOCAL = ".bobstay/settings.local.json"
 

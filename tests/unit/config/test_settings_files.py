@@ -9,64 +9,49 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bobstay.config.paths import Paths
 from bobstay.config.settings import Settings
 from bobstay.config.settings_files import BrokenSettings, LoadedSettings, decode, load
+from tests.kit.user_folders import UserFolders
 
 
-class Place:
-    """A home, a project and a managed file, all in a temporary directory."""
-
-    def __init__(self, base: Path) -> None:
-        self.home, self.cwd = base / "home", base / "proj"
-        self.home.mkdir()
-        self.cwd.mkdir()
-        self.managed = base / "managed.json"
-        self.paths = Paths(str(self.home), str(self.home / ".bobstay"), str(self.home / ".claude"), str(self.managed))
-
-    def put(self, where: str, content: Any) -> Path:
-        path = {"managed": self.managed}.get(where) or self.home.parent / where
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content if isinstance(content, str) else json.dumps(content))
-        return path
-
+class SettingsFolders(UserFolders):
     def load(self, **options: Any) -> LoadedSettings:
-        return load(str(self.cwd), self.paths, **{"trust": True, **options})
+        return load(str(self.work), self.paths, **{"trust": True, **options})
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def user(tmp_path: Path) -> SettingsFolders:
+    return SettingsFolders(tmp_path)
 
 
 FILES = (
-    "managed",
-    "proj/.bobstay/settings.local.json",
-    "proj/.claude/settings.local.json",
-    "proj/.bobstay/settings.json",
-    "proj/.claude/settings.json",
+    "managed.json",
+    "work/.bobstay/settings.local.json",
+    "work/.claude/settings.local.json",
+    "work/.bobstay/settings.json",
+    "work/.claude/settings.json",
     "home/.bobstay/settings.json",
     "home/.claude/settings.json",
 )
 
 
-def test_nothing_at_all_gives_the_defaults(place: Place) -> None:
-    assert place.load() == LoadedSettings(Settings(), trusted=True)
+def test_nothing_at_all_gives_the_defaults(user: SettingsFolders) -> None:
+    assert user.load() == LoadedSettings(Settings(), trusted=True)
 
 
-def test_the_strongest_source_that_says_something_wins(place: Place) -> None:
+def test_the_strongest_source_that_says_something_wins(user: SettingsFolders) -> None:
     for index in reversed(range(len(FILES))):
-        place.put(FILES[index], {"model": f"m{index}"})
-        assert place.load().settings.model == f"m{index}"
-    assert place.load(settings='{"model": "cli"}').settings.model == "m0"
-    place.managed.unlink()
-    assert place.load(settings='{"model": "cli"}').settings.model == "cli"
+        user.write(FILES[index], {"model": f"m{index}"})
+        assert user.load().settings.model == f"m{index}"
+    assert user.load(settings='{"model": "cli"}').settings.model == "m0"
+    user.managed.unlink()
+    assert user.load(settings='{"model": "cli"}').settings.model == "cli"
 
 
-def test_rules_of_all_sources_are_kept_with_where_they_stand(place: Place) -> None:
+def test_rules_of_all_sources_are_kept_with_where_they_stand(user: SettingsFolders) -> None:
     for file in FILES:
-        place.put(file, {"permissions": {"deny": [f"Bash({file})"]}})
-    loaded = place.load(settings='{"permissions": {"allow": ["Read"]}}')
+        user.write(file, {"permissions": {"deny": [f"Bash({file})"]}})
+    loaded = user.load(settings='{"permissions": {"allow": ["Read"]}}')
     assert [(rule.behavior, rule.source) for rule in loaded.rules] == [
         ("deny", "managed"),
         ("allow", "cli"),
@@ -77,25 +62,25 @@ def test_rules_of_all_sources_are_kept_with_where_they_stand(place: Place) -> No
         ("deny", "user"),
         ("deny", "user"),
     ]
-    assert loaded.rules[-1].file == str(place.home / ".claude/settings.json")
+    assert loaded.rules[-1].file == str(user.home / ".claude/settings.json")
 
 
-def test_maps_are_merged_and_hooks_added_up(place: Place) -> None:
+def test_maps_are_merged_and_hooks_added_up(user: SettingsFolders) -> None:
     project = {
         "env": {"A": "1"},
         "passVariables": ["GH_TOKEN"],
         "hooks": {"Stop": [1]},
         "sandbox": {"network": {"allowedDomains": ["a.org"]}},
     }
-    place.put(FILES[3], project)
-    user = {
+    user.write(FILES[3], project)
+    own = {
         "env": {"A": "2", "B": 3, "C": True},
         "passVariables": ["NPM_TOKEN", "GH_TOKEN"],
         "hooks": {"Stop": [2], "Start": [3]},
         "sandbox": {"network": {"allowedDomains": ["b.org"]}, "enabled": True},
     }
-    place.put(FILES[5], user)
-    settings = place.load().settings
+    user.write(FILES[5], own)
+    settings = user.load().settings
     assert settings.variables == {"A": "1", "B": "3", "C": "true"}
     assert settings.pass_variables == ("GH_TOKEN", "NPM_TOKEN")
     assert settings.hooks == {"Stop": [1, 2], "Start": [3]}
@@ -103,18 +88,18 @@ def test_maps_are_merged_and_hooks_added_up(place: Place) -> None:
     assert settings.sandbox.enabled
 
 
-def test_no_source_turns_off_a_sandbox_that_another_turned_on(place: Place) -> None:
+def test_no_source_turns_off_a_sandbox_that_another_turned_on(user: SettingsFolders) -> None:
     """H5-8: the settings of a folder cannot widen what its commands may do."""
-    place.put(FILES[5], {"sandbox": {"enabled": True, "failIfUnavailable": True}})
-    place.put(FILES[3], {"sandbox": {"enabled": False, "failIfUnavailable": False}})
-    settings = place.load().settings
+    user.write(FILES[5], {"sandbox": {"enabled": True, "failIfUnavailable": True}})
+    user.write(FILES[3], {"sandbox": {"enabled": False, "failIfUnavailable": False}})
+    settings = user.load().settings
     assert settings.sandbox.enabled
     assert settings.sandbox.fail_if_unavailable
 
 
-def test_keys_of_other_programs_are_kept_and_tolerated(place: Place) -> None:
-    place.put(FILES[6], {"includeCoAuthoredBy": False, "statusLine": {"type": "command"}, "model": "x"})
-    settings = place.load().settings
+def test_keys_of_other_programs_are_kept_and_tolerated(user: SettingsFolders) -> None:
+    user.write(FILES[6], {"includeCoAuthoredBy": False, "statusLine": {"type": "command"}, "model": "x"})
+    settings = user.load().settings
     assert settings.extra == {"includeCoAuthoredBy": False, "statusLine": {"type": "command"}}
     assert settings.model == "x"
 
@@ -123,29 +108,29 @@ def test_keys_of_other_programs_are_kept_and_tolerated(place: Place) -> None:
     ("value", "expected"),
     [("a, b", ("a", "b")), (["a", "b"], ("a", "b")), ("", ())],
 )
-def test_fallback_models_may_be_a_list_or_text(place: Place, value: Any, expected: tuple[str, ...]) -> None:
-    place.put(FILES[5], {"fallbackModel": value})
-    assert place.load().settings.fallbacks == expected
+def test_fallback_models_may_be_a_list_or_text(user: SettingsFolders, value: Any, expected: tuple[str, ...]) -> None:
+    user.write(FILES[5], {"fallbackModel": value})
+    assert user.load().settings.fallbacks == expected
 
 
-def test_only_the_wanted_sources_are_read(place: Place) -> None:
-    place.put("proj/.bobstay/settings.local.json", {"model": "local"})
-    place.put("proj/.bobstay/settings.json", {"model": "project"})
-    place.put("home/.bobstay/settings.json", {"model": "user"})
-    assert place.load(setting_sources=("user",)).settings.model == "user"
-    assert place.load(setting_sources=("project", "user")).settings.model == "project"
-    assert place.load(setting_sources=(), settings='{"maxTurns": 3}').settings == Settings(max_turns=3)
-    place.put("managed", {"model": "managed"})
-    assert place.load(setting_sources=()).settings.model == "managed"
+def test_only_the_wanted_sources_are_read(user: SettingsFolders) -> None:
+    user.write("work/.bobstay/settings.local.json", {"model": "local"})
+    user.write("work/.bobstay/settings.json", {"model": "project"})
+    user.write("home/.bobstay/settings.json", {"model": "user"})
+    assert user.load(setting_sources=("user",)).settings.model == "user"
+    assert user.load(setting_sources=("project", "user")).settings.model == "project"
+    assert user.load(setting_sources=(), settings='{"maxTurns": 3}').settings == Settings(max_turns=3)
+    user.write("managed.json", {"model": "managed"})
+    assert user.load(setting_sources=()).settings.model == "managed"
 
 
-def test_the_command_line_names_a_file_or_holds_the_text(place: Place) -> None:
-    place.put("proj/extra.json", {"model": "file"})
-    assert place.load(settings="extra.json").settings.model == "file"
+def test_the_command_line_names_a_file_or_holds_the_text(user: SettingsFolders) -> None:
+    user.write("work/extra.json", {"model": "file"})
+    assert user.load(settings="extra.json").settings.model == "file"
     with pytest.raises(BrokenSettings, match=r"nothere\.json: there is no such file"):
-        place.load(settings="nothere.json")
+        user.load(settings="nothere.json")
     with pytest.raises(BrokenSettings, match="--settings:1:13: not valid JSON"):
-        place.load(settings='{"model": 1,}')
+        user.load(settings='{"model": 1,}')
 
 
 @pytest.mark.parametrize(
@@ -163,11 +148,11 @@ def test_the_command_line_names_a_file_or_holds_the_text(place: Place) -> None:
     ],
 )
 def test_a_broken_file_is_named_with_line_column_and_what_was_expected(
-    place: Place, text: str, place_of_it: str, what: str
+    user: SettingsFolders, text: str, place_of_it: str, what: str
 ) -> None:
-    path = place.put("home/.bobstay/settings.json", text)
+    path = user.write("home/.bobstay/settings.json", text)
     with pytest.raises(BrokenSettings, match=what) as caught:
-        place.load()
+        user.load()
     assert str(caught.value).startswith(f"{path}:{place_of_it}")
 
 
@@ -180,66 +165,66 @@ def test_a_header_that_cannot_be_sent_is_refused(headers: dict[str, str]) -> Non
         decode(json.dumps({"providers": {"corp": provider}}).encode(), "file")
 
 
-def test_a_file_nested_beyond_reason_is_refused(place: Place) -> None:
-    place.put("home/.bobstay/settings.json", '{"x": ' + "[" * 50_000)
+def test_a_file_nested_beyond_reason_is_refused(user: SettingsFolders) -> None:
+    user.write("home/.bobstay/settings.json", '{"x": ' + "[" * 50_000)
     with pytest.raises(BrokenSettings, match=r"settings\.json: not usable"):
-        place.load()
+        user.load()
 
 
-def test_bytes_that_are_no_text_are_named(place: Place) -> None:
-    path = place.put("home/.bobstay/settings.json", "")
+def test_bytes_that_are_no_text_are_named(user: SettingsFolders) -> None:
+    path = user.write("home/.bobstay/settings.json", "")
     path.write_bytes(b'{"other": "\xff"}')
     with pytest.raises(BrokenSettings):
-        place.load()
+        user.load()
 
 
-def test_a_byte_order_mark_and_an_empty_file_are_no_fault(place: Place) -> None:
-    path = place.put("home/.bobstay/settings.json", "")
-    assert place.load().settings == Settings()
+def test_a_byte_order_mark_and_an_empty_file_are_no_fault(user: SettingsFolders) -> None:
+    path = user.write("home/.bobstay/settings.json", "")
+    assert user.load().settings == Settings()
     path.write_bytes(b'\xef\xbb\xbf{"model": "x"}')
-    assert place.load().settings.model == "x"
+    assert user.load().settings.model == "x"
 
 
-def test_a_bad_rule_is_named_with_its_place(place: Place) -> None:
+def test_a_bad_rule_is_named_with_its_place(user: SettingsFolders) -> None:
     def check(text: str, verdict: str) -> None:
         if "(" in text and not text.endswith(")"):
             raise ValueError(f"{text!r} has no closing bracket in {verdict}")
 
-    path = place.put("proj/.claude/settings.json", '{"permissions": {\n "deny": ["Read",\n  "Bash(rm"]}}')
+    path = user.write("work/.claude/settings.json", '{"permissions": {\n "deny": ["Read",\n  "Bash(rm"]}}')
     with pytest.raises(BrokenSettings, match="no closing bracket in deny") as caught:
-        place.load(check_rule=check)
+        user.load(check_rule=check)
     assert (caught.value.file, caught.value.line, caught.value.column) == (str(path), 3, 3)
 
 
-def test_what_is_not_a_file_is_refused_without_hanging(place: Place) -> None:
-    path = place.home / ".bobstay" / "settings.json"
+def test_what_is_not_a_file_is_refused_without_hanging(user: SettingsFolders) -> None:
+    path = user.home / ".bobstay" / "settings.json"
     path.mkdir(parents=True)
     with pytest.raises(BrokenSettings, match="directory"):
-        place.load()
+        user.load()
     path.rmdir()
     os.mkfifo(path)
     with pytest.raises(BrokenSettings, match="not a regular file"):
-        place.load()
+        user.load()
     path.unlink()
     path.symlink_to(path)
     with pytest.raises(BrokenSettings, match="cannot be read"):
-        place.load()
+        user.load()
     path.unlink()
     path.write_text('{"x": "' + "a" * (1 << 20) + '"}')
     with pytest.raises(BrokenSettings, match="1 MiB"):
-        place.load()
+        user.load()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_an_unreadable_file_is_not_passed_over(place: Place) -> None:
-    place.put("home/.bobstay/settings.json", "{}").chmod(0)
+def test_an_unreadable_file_is_not_passed_over(user: SettingsFolders) -> None:
+    user.write("home/.bobstay/settings.json", "{}").chmod(0)
     with pytest.raises(BrokenSettings, match="Permission denied"):
-        place.load()
+        user.load()
 
 
-def test_a_file_in_the_place_of_the_folder_is_as_if_there_were_none(place: Place) -> None:
-    (place.cwd / ".claude").write_text("")
-    assert place.load().settings == Settings()
+def test_a_file_in_the_place_of_the_folder_is_as_if_there_were_none(user: SettingsFolders) -> None:
+    (user.work / ".claude").write_text("")
+    assert user.load().settings == Settings()
 
 
 PROJECT = {
@@ -250,11 +235,11 @@ PROJECT = {
 }
 
 
-def test_an_untrusted_folder_can_only_forbid(place: Place) -> None:
+def test_an_untrusted_folder_can_only_forbid(user: SettingsFolders) -> None:
     """H4-3, as far as settings go."""
-    place.put("proj/.claude/settings.json", PROJECT)
-    place.put("proj/.bobstay/settings.local.json", {"model": "x"})
-    loaded = place.load(trust=False)
+    user.write("work/.claude/settings.json", PROJECT)
+    user.write("work/.bobstay/settings.local.json", {"model": "x"})
+    loaded = user.load(trust=False)
     assert [(rule.behavior, rule.text) for rule in loaded.rules] == [("ask", "WebFetch"), ("deny", "Read(.env)")]
     assert loaded.settings.env == {}
     assert loaded.settings.hooks == {}
@@ -265,38 +250,38 @@ def test_an_untrusted_folder_can_only_forbid(place: Place) -> None:
         ".claude/settings.json (permissions.allow, permissions.defaultMode, env, hooks, statusLine)",
         ".bobstay/settings.local.json (model)",
         "--trust",
-        str(place.cwd),
+        str(user.work),
     ):
         assert expected in loaded.untrusted_notice
 
 
-def test_a_folder_that_only_forbids_is_not_complained_about(place: Place) -> None:
-    place.put("proj/.claude/settings.json", {"permissions": {"deny": ["Read(.env)"]}})
-    assert place.load(trust=False).untrusted_notice == ""
+def test_a_folder_that_only_forbids_is_not_complained_about(user: SettingsFolders) -> None:
+    user.write("work/.claude/settings.json", {"permissions": {"deny": ["Read(.env)"]}})
+    assert user.load(trust=False).untrusted_notice == ""
 
 
 @pytest.mark.parametrize("spelling", ["real", "link", "home"])
-def test_the_user_says_which_folders_are_trusted(place: Place, spelling: str) -> None:
-    place.put("proj/.claude/settings.json", PROJECT)
-    link = place.home / "link"
-    link.symlink_to(place.cwd)
-    folder = {"real": str(place.cwd), "link": str(link), "home": "~/link"}[spelling]
-    place.put("home/.bobstay/settings.json", {"trustedFolders": [folder]})
+def test_the_user_says_which_folders_are_trusted(user: SettingsFolders, spelling: str) -> None:
+    user.write("work/.claude/settings.json", PROJECT)
+    link = user.home / "link"
+    link.symlink_to(user.work)
+    folder = {"real": str(user.work), "link": str(link), "home": "~/link"}[spelling]
+    user.write("home/.bobstay/settings.json", {"trustedFolders": [folder]})
     for sources in (None, ("project",)):
-        loaded = place.load(trust=False, setting_sources=sources)
+        loaded = user.load(trust=False, setting_sources=sources)
         assert loaded.trusted
         assert loaded.settings.hooks == {"Stop": [1]}
 
 
-def test_a_folder_cannot_vouch_for_itself_nor_a_parent_for_it(place: Place) -> None:
-    place.put("proj/.claude/settings.json", {**PROJECT, "trustedFolders": [str(place.cwd)]})
-    place.put("home/.bobstay/settings.json", {"trustedFolders": [str(place.cwd.parent), ".", ""]})
-    assert not place.load(trust=False).trusted
+def test_a_folder_cannot_vouch_for_itself_nor_a_parent_for_it(user: SettingsFolders) -> None:
+    user.write("work/.claude/settings.json", {**PROJECT, "trustedFolders": [str(user.work)]})
+    user.write("home/.bobstay/settings.json", {"trustedFolders": [str(user.work.parent), ".", ""]})
+    assert not user.load(trust=False).trusted
 
 
-def test_in_the_home_directory_the_users_files_count_once_and_are_trusted(place: Place) -> None:
-    place.put("home/.bobstay/settings.json", {"permissions": {"allow": ["Read"]}})
-    loaded = load(str(place.home), place.paths)
+def test_in_the_home_directory_the_users_files_count_once_and_are_trusted(user: SettingsFolders) -> None:
+    user.write("home/.bobstay/settings.json", {"permissions": {"allow": ["Read"]}})
+    loaded = load(str(user.home), user.paths)
     assert [(rule.text, rule.source) for rule in loaded.rules] == [("Read", "user")]
     assert loaded.untrusted_notice == ""
 
@@ -327,27 +312,27 @@ def test_any_json_object_is_settings_or_broken_at_a_place(raw: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("value", [0, -1, "30", 0.5, True, [], 10**30])
-def test_a_cleanup_period_that_is_no_number_of_days_is_refused(place: Place, value: Any) -> None:
-    place.put("home/.bobstay/settings.json", {"cleanupPeriodDays": value})
+def test_a_cleanup_period_that_is_no_number_of_days_is_refused(user: SettingsFolders, value: Any) -> None:
+    user.write("home/.bobstay/settings.json", {"cleanupPeriodDays": value})
     with pytest.raises(BrokenSettings, match=r"settings\.json:1:\d+: cleanupPeriodDays: expected `int"):
-        place.load()
+        user.load()
 
 
-def test_a_cleanup_period_of_another_program_that_cannot_be_used_removes_nothing(place: Place) -> None:
-    place.put("home/.claude/settings.json", {"cleanupPeriodDays": 0})
-    loaded = place.load()
+def test_a_cleanup_period_of_another_program_that_cannot_be_used_removes_nothing(user: SettingsFolders) -> None:
+    user.write("home/.claude/settings.json", {"cleanupPeriodDays": 0})
+    loaded = user.load()
     assert loaded.settings.cleanup_period_days is None
     assert "cleanupPeriodDays is ignored" in loaded.warnings[0]
 
 
-def test_no_folder_decides_how_long_sessions_are_kept(place: Place) -> None:
-    place.put("proj/.bobstay/settings.json", {"cleanupPeriodDays": 1})
-    place.put("proj/.claude/settings.local.json", {"cleanupPeriodDays": 1})
-    assert place.load().settings.cleanup_period_days is None
-    place.put("home/.bobstay/settings.json", {"cleanupPeriodDays": 45})
-    assert place.load().settings.cleanup_period_days == 45
+def test_no_folder_decides_how_long_sessions_are_kept(user: SettingsFolders) -> None:
+    user.write("work/.bobstay/settings.json", {"cleanupPeriodDays": 1})
+    user.write("work/.claude/settings.local.json", {"cleanupPeriodDays": 1})
+    assert user.load().settings.cleanup_period_days is None
+    user.write("home/.bobstay/settings.json", {"cleanupPeriodDays": 45})
+    assert user.load().settings.cleanup_period_days == 45
 
 
-def test_what_another_program_removes_after_a_time_says_nothing_of_our_sessions(place: Place) -> None:
-    place.put("home/.claude/settings.json", {"cleanupPeriodDays": 30})
-    assert place.load().settings.cleanup_period_days is None
+def test_what_another_program_removes_after_a_time_says_nothing_of_our_sessions(user: SettingsFolders) -> None:
+    user.write("home/.claude/settings.json", {"cleanupPeriodDays": 30})
+    assert user.load().settings.cleanup_period_days is None

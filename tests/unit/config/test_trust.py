@@ -19,12 +19,13 @@ from bobstay.config.settings_files import load
 from bobstay.config.trust import TrustStatus, check_trust, filter_search_path, preserve_trust
 from bobstay.config.trust_parts import executable_parts, find_referenced_files
 from bobstay.config.trust_store import TrustStore, TrustStoreError
-from tests.security.repos.bait import commit_all, git, put
+from tests.kit.repositories import git
+from tests.security.repos.bait import commit_all, put
 
 HOOK = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "sh tools/check.sh"}]}]}}
 
 
-class Place:
+class TrustedRepository:
     def __init__(self, folder: Path) -> None:
         self.repo = folder / "repo"
         self.repo.mkdir()
@@ -45,18 +46,18 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def repository(tmp_path: Path) -> TrustedRepository:
+    return TrustedRepository(tmp_path)
 
 
-def test_a_folder_is_trusted_once_it_was_added_and_not_after_it_was_removed(place: Place) -> None:
-    assert not place.check_trust().trusted
-    place.trust()
-    assert place.check_trust() == TrustStatus(True)
-    assert load(str(place.repo), place.paths).settings.hooks == HOOK["hooks"]
-    assert place.store.remove(str(place.repo))
-    assert not place.store.remove(str(place.repo))
-    assert not place.check_trust().trusted
+def test_a_folder_is_trusted_once_it_was_added_and_not_after_it_was_removed(repository: TrustedRepository) -> None:
+    assert not repository.check_trust().trusted
+    repository.trust()
+    assert repository.check_trust() == TrustStatus(True)
+    assert load(str(repository.repo), repository.paths).settings.hooks == HOOK["hooks"]
+    assert repository.store.remove(str(repository.repo))
+    assert not repository.store.remove(str(repository.repo))
+    assert not repository.check_trust().trusted
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {
@@ -83,206 +84,193 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_changed_executable_part_ends_trust_and_is_named(place: Place, change: str) -> None:
-    place.trust()
-    CHANGES[change](place.repo)
-    how = place.check_trust()
+def test_a_changed_executable_part_ends_trust_and_is_named(repository: TrustedRepository, change: str) -> None:
+    repository.trust()
+    CHANGES[change](repository.repo)
+    how = repository.check_trust()
     assert not how.trusted
     assert change in how.changed
-    loaded = load(str(place.repo), place.paths)
+    loaded = load(str(repository.repo), repository.paths)
     assert not loaded.trusted
     assert loaded.settings.hooks == {}
     assert change in loaded.untrusted_notice
     assert "bobstay trust add" in loaded.untrusted_notice
-    place.trust()
-    assert place.check_trust().trusted
+    repository.trust()
+    assert repository.check_trust().trusted
 
 
-def test_everyday_work_does_not_end_trust(place: Place) -> None:
-    place.trust()
-    put(place.repo, "README.md", "changed\n")
-    put(place.repo, "AGENTS.md", "words\n")
-    put(place.repo, ".git/hooks/new.sample", "x")
-    git(place.repo, "commit", "-qam", "second")
-    git(place.repo, "checkout", "-qb", "topic")
-    git(place.repo, "config", "branch.topic.remote", "origin")
-    git(place.repo, "config", "branch.topic.merge", "refs/heads/topic")
-    assert place.check_trust() == TrustStatus(True)
+def test_everyday_work_does_not_end_trust(repository: TrustedRepository) -> None:
+    repository.trust()
+    put(repository.repo, "README.md", "changed\n")
+    put(repository.repo, "AGENTS.md", "words\n")
+    put(repository.repo, ".git/hooks/new.sample", "x")
+    git(repository.repo, "commit", "-qam", "second")
+    git(repository.repo, "checkout", "-qb", "topic")
+    git(repository.repo, "config", "branch.topic.remote", "origin")
+    git(repository.repo, "config", "branch.topic.merge", "refs/heads/topic")
+    assert repository.check_trust() == TrustStatus(True)
 
 
-def test_what_the_configuration_names_belongs_to_it(place: Place) -> None:
-    put(place.repo, ".husky/pre-commit", "one")
-    put(place.repo, "shared.cfg", "[core]\n\tpager = cat\n")
-    git(place.repo, "config", "core.hooksPath", ".husky")
-    git(place.repo, "config", "include.path", "../shared.cfg")
-    git(place.repo, "config", "filter.x.clean", "python3 tools/clean.py")
-    put(place.repo, "tools/clean.py", "one")
-    place.trust()
+def test_what_the_configuration_names_belongs_to_it(repository: TrustedRepository) -> None:
+    put(repository.repo, ".husky/pre-commit", "one")
+    put(repository.repo, "shared.cfg", "[core]\n\tpager = cat\n")
+    git(repository.repo, "config", "core.hooksPath", ".husky")
+    git(repository.repo, "config", "include.path", "../shared.cfg")
+    git(repository.repo, "config", "filter.x.clean", "python3 tools/clean.py")
+    put(repository.repo, "tools/clean.py", "one")
+    repository.trust()
     for name in (".husky/pre-commit", "shared.cfg", "tools/clean.py"):
-        before = (place.repo / name).read_text()
-        put(place.repo, name, "two")
-        assert f"{name} (changed)" in place.check_trust().changed
-        put(place.repo, name, before)
-    assert place.check_trust().trusted
+        before = (repository.repo / name).read_text()
+        put(repository.repo, name, "two")
+        assert f"{name} (changed)" in repository.check_trust().changed
+        put(repository.repo, name, before)
+    assert repository.check_trust().trusted
 
 
-def test_a_file_named_on_a_continued_line_of_the_configuration_is_bound(place: Place) -> None:
-    put(place.repo, "tools/clean.py", "one")
-    with (place.repo / ".git/config").open("a") as file:
-        file.write('[filter "x"]\n\tclean = python3 \\\n\t\ttools/clean.py\n')
-    place.trust()
-    put(place.repo, "tools/clean.py", "two")
-    assert "tools/clean.py (changed)" in place.check_trust().changed
-
-
-def test_an_empty_line_that_ends_a_continued_value_is_bound(place: Place) -> None:
-    """Without it `fsmonitor` is a part of the value above."""
-    configuration = place.repo / ".git/config"
-    before = configuration.read_text()
-    configuration.write_text(f"{before}[core]\n\tx = a\\\n\tfsmonitor = evil\n")
-    place.trust()
-    configuration.write_text(f"{before}[core]\n\tx = a\\\n\n\tfsmonitor = evil\n")
-    assert not place.check_trust().trusted
-
-
-def test_neither_a_parent_nor_a_child_is_trusted_along(place: Place) -> None:
-    inner = place.repo / "inner"
+def test_neither_a_parent_nor_a_child_is_trusted_along(repository: TrustedRepository) -> None:
+    inner = repository.repo / "inner"
     inner.mkdir()
     put(inner, ".bobstay/settings.json", HOOK)
-    place.trust()
-    assert not check_trust(str(inner), place.paths).trusted
-    assert not check_trust(str(place.repo.parent), place.paths).trusted
+    repository.trust()
+    assert not check_trust(str(inner), repository.paths).trusted
+    assert not check_trust(str(repository.repo.parent), repository.paths).trusted
 
 
-def test_a_link_is_the_folder_it_leads_to_and_no_other(place: Place, tmp_path: Path) -> None:
-    place.trust()
+def test_a_link_is_the_folder_it_leads_to_and_no_other(repository: TrustedRepository, tmp_path: Path) -> None:
+    repository.trust()
     link = tmp_path / "link"
-    link.symlink_to(place.repo)
-    assert load(str(link), place.paths).trusted
+    link.symlink_to(repository.repo)
+    assert load(str(link), repository.paths).trusted
     other = tmp_path / "other"
     other.mkdir()
     put(other, ".bobstay/settings.json", HOOK)
     link.unlink()
     link.symlink_to(other)
-    assert not load(str(link), place.paths).trusted
+    assert not load(str(link), repository.paths).trusted
 
 
-def test_another_spelling_is_the_same_folder_only_where_the_file_system_says_so(place: Place, tmp_path: Path) -> None:
-    place.trust()
+def test_another_spelling_is_the_same_folder_only_where_the_file_system_says_so(
+    repository: TrustedRepository, tmp_path: Path
+) -> None:
+    repository.trust()
     shouted = tmp_path / "REPO"
     if shouted.exists():
-        assert check_trust(str(shouted), place.paths).trusted
+        assert check_trust(str(shouted), repository.paths).trusted
         return
     shouted.mkdir()
-    assert place.store.get(str(shouted)) is None
+    assert repository.store.get(str(shouted)) is None
     shouted.rmdir()
-    # A folding file system is where both names lead to one folder: a link is such a place to all who ask.
-    shouted.symlink_to(place.repo)
-    assert place.store.get(str(shouted)) is not None
+    # A folding file system is where both names lead to one folder: a link is such a repository to all who ask.
+    shouted.symlink_to(repository.repo)
+    assert repository.store.get(str(shouted)) is not None
 
 
-def test_a_repository_cannot_borrow_trust_through_its_git_directory(place: Place, tmp_path: Path) -> None:
+def test_a_repository_cannot_borrow_trust_through_its_git_directory(
+    repository: TrustedRepository, tmp_path: Path
+) -> None:
     """CVE-2026-40068: whatever `.git` or `commondir` say, the folder's own path is what counts."""
-    place.trust()
+    repository.trust()
     for kind in ("file", "commondir", "link"):
         thief = tmp_path / kind
         thief.mkdir()
         put(thief, ".bobstay/settings.json", HOOK)
         put(thief, "tools/check.sh", "exit 0\n")
         if kind == "file":
-            put(thief, ".git", f"gitdir: {place.repo}/.git\n")
+            put(thief, ".git", f"gitdir: {repository.repo}/.git\n")
         elif kind == "link":
-            (thief / ".git").symlink_to(place.repo / ".git")
+            (thief / ".git").symlink_to(repository.repo / ".git")
         else:
             commit_all(thief)
-            put(thief, ".git/commondir", f"{place.repo}/.git\n")
-        assert not load(str(thief), place.paths).trusted
+            put(thief, ".git/commondir", f"{repository.repo}/.git\n")
+        assert not load(str(thief), repository.paths).trusted
 
 
-def test_a_list_inside_the_folder_does_not_count(place: Place) -> None:
+def test_a_list_inside_the_folder_does_not_count(repository: TrustedRepository) -> None:
     """The user's list must be out of the folder's reach, unless the folder is the home directory."""
-    paths = Paths(place.paths.home, str(place.repo / "state"), place.paths.claude)
-    TrustStore(paths.bobstay).put(str(place.repo), executable_parts(str(place.repo)))
-    assert not check_trust(str(place.repo), paths).trusted
-    home = place.paths.home
-    place.store.put(home, executable_parts(home))
-    assert check_trust(home, place.paths).trusted
+    paths = Paths(repository.paths.home, str(repository.repo / "state"), repository.paths.claude)
+    TrustStore(paths.bobstay).put(str(repository.repo), executable_parts(str(repository.repo)))
+    assert not check_trust(str(repository.repo), paths).trusted
+    home = repository.paths.home
+    repository.store.put(home, executable_parts(home))
+    assert check_trust(home, repository.paths).trusted
 
 
-def test_more_than_can_be_looked_at_is_not_trusted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    place.trust()
+def test_more_than_can_be_looked_at_is_not_trusted(
+    repository: TrustedRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.trust()
     monkeypatch.setattr(digest, "MAX_FILES", 2)
-    how = place.check_trust()
+    how = repository.check_trust()
     assert not how.trusted
     assert "cannot be checked" in how.problem
 
 
-def test_what_is_no_regular_file_is_noticed_and_does_not_hang(place: Place) -> None:
-    place.trust()
-    os.mkfifo(place.repo / ".envrc")
-    (place.repo / ".mcp.json").symlink_to("/dev/zero")
-    assert set(place.check_trust().changed) >= {".envrc (new)", ".mcp.json (new)"}
+def test_what_is_no_regular_file_is_noticed_and_does_not_hang(repository: TrustedRepository) -> None:
+    repository.trust()
+    os.mkfifo(repository.repo / ".envrc")
+    (repository.repo / ".mcp.json").symlink_to("/dev/zero")
+    assert set(repository.check_trust().changed) >= {".envrc (new)", ".mcp.json (new)"}
 
 
-def test_names_from_the_folder_do_not_steer_the_terminal(place: Place) -> None:
-    place.trust()
-    put(place.repo, ".claude/skills/\x1b[2Jx", "x")
-    notice = load(str(place.repo), place.paths).untrusted_notice
+def test_names_from_the_folder_do_not_steer_the_terminal(repository: TrustedRepository) -> None:
+    repository.trust()
+    put(repository.repo, ".claude/skills/\x1b[2Jx", "x")
+    notice = load(str(repository.repo), repository.paths).untrusted_notice
     assert "?[2Jx (new)" in notice
     assert "\x1b" not in notice
 
 
-def test_what_bobstay_writes_itself_does_not_end_trust(place: Place) -> None:
-    file = str(place.repo / ".bobstay/settings.local.json")
-    place.trust()
-    with preserve_trust(str(place.repo), place.paths, (file,)):
-        put(place.repo, ".bobstay/settings.local.json", {"permissions": {"allow": ["Bash(ls)"]}})
-    assert place.check_trust().trusted
-    put(place.repo, ".bobstay/settings.local.json", {"permissions": {"allow": ["Bash"]}})
-    with preserve_trust(str(place.repo), place.paths, (file,)):
-        put(place.repo, ".bobstay/settings.local.json", {"permissions": {"allow": ["Bash", "Edit"]}})
-    assert not place.check_trust().trusted, "a file that was already changed is not taken over"
+def test_what_bobstay_writes_itself_does_not_end_trust(repository: TrustedRepository) -> None:
+    file = str(repository.repo / ".bobstay/settings.local.json")
+    repository.trust()
+    with preserve_trust(str(repository.repo), repository.paths, (file,)):
+        put(repository.repo, ".bobstay/settings.local.json", {"permissions": {"allow": ["Bash(ls)"]}})
+    assert repository.check_trust().trusted
+    put(repository.repo, ".bobstay/settings.local.json", {"permissions": {"allow": ["Bash"]}})
+    with preserve_trust(str(repository.repo), repository.paths, (file,)):
+        put(repository.repo, ".bobstay/settings.local.json", {"permissions": {"allow": ["Bash", "Edit"]}})
+    assert not repository.check_trust().trusted, "a file that was already changed is not taken over"
 
 
 # ---------------------------------------------------------------- the list
 
 
-def test_the_list_is_the_users_alone(place: Place) -> None:
-    place.trust()
-    path = Path(place.store.path)
+def test_the_list_is_the_users_alone(repository: TrustedRepository) -> None:
+    repository.trust()
+    path = Path(repository.store.path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.chmod(0o666)
-    how = place.check_trust()
+    how = repository.check_trust()
     assert not how.trusted
     assert "somebody else" in how.problem
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"folders": 3}', '{"folders": {"/x": {"parts": 1}}}', "\xff"])
-def test_a_broken_list_trusts_nobody_and_is_left_alone(place: Place, content: str) -> None:
-    place.trust()
-    Path(place.store.path).write_bytes(content.encode("latin-1"))
-    how = place.check_trust()
+def test_a_broken_list_trusts_nobody_and_is_left_alone(repository: TrustedRepository, content: str) -> None:
+    repository.trust()
+    Path(repository.store.path).write_bytes(content.encode("latin-1"))
+    how = repository.check_trust()
     assert not how.trusted
-    assert place.store.path in how.problem
+    assert repository.store.path in how.problem
     with pytest.raises(TrustStoreError):
-        place.trust()
-    assert Path(place.store.path).read_bytes() == content.encode("latin-1")
+        repository.trust()
+    assert Path(repository.store.path).read_bytes() == content.encode("latin-1")
 
 
-def test_programs_that_write_the_list_at_once_lose_nothing(place: Place) -> None:
+def test_programs_that_write_the_list_at_once_lose_nothing(repository: TrustedRepository) -> None:
     """F26"""
     program = (
         "import sys; from bobstay.config.trust_store import TrustStore\n"
         "for n in range(40): TrustStore(sys.argv[1]).put(f'/{sys.argv[2]}/{n}', {'a': str(n)})\n"
     )
-    command = [sys.executable, "-c", program, place.paths.bobstay]
+    command = [sys.executable, "-c", program, repository.paths.bobstay]
     running = [subprocess.Popen([*command, str(number)]) for number in range(4)]
     while any(process.poll() is None for process in running):
-        if os.path.exists(place.store.path):
-            json.loads(Path(place.store.path).read_bytes())
+        if os.path.exists(repository.store.path):
+            json.loads(Path(repository.store.path).read_bytes())
     assert [process.returncode for process in running] == [0] * 4
-    assert place.store.read().folders.keys() == {f"/{one}/{n}" for one in range(4) for n in range(40)}
-    assert sorted(os.listdir(place.paths.bobstay)) == ["trust.json", "trust.json.lock"]
+    assert repository.store.read().folders.keys() == {f"/{one}/{n}" for one in range(4) for n in range(40)}
+    assert sorted(os.listdir(repository.paths.bobstay)) == ["trust.json", "trust.json.lock"]
 
 
 # ---------------------------------------------------------------- what counts

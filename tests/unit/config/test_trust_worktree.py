@@ -1,6 +1,5 @@
 """A worktree made from a trusted folder is trusted if its executable parts are the same."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,11 +8,7 @@ from bobstay.config.paths import Paths
 from bobstay.config.trust import check_trust, trust_worktree
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
-
-
-def git(folder: Path, *arguments: str) -> None:
-    settings = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    subprocess.run(["git", *settings, *arguments], cwd=folder, check=True, capture_output=True)
+from tests.kit.repositories import git
 
 
 @pytest.fixture

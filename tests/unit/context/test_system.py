@@ -1,19 +1,14 @@
 """The system prompt: ordered sections with stable bytes, and git state learned without running what git says (H4-5)."""
 
-import subprocess
 from pathlib import Path
 
 from bobstay.context.git_status import GitStatus, current_branch, find_repository
 from bobstay.context.instructions import Instruction
 from bobstay.context.system_prompt import GUIDE, PromptFacts, build_sections
+from tests.kit.repositories import git
 
 FACTS = PromptFacts("/w", ("/other",), "linux", "2026-01-02", "some-model", branch="main", git_status="(clean)")
 PATH = {"PATH": "/usr/local/bin:/usr/bin:/bin", "GIT_CONFIG_GLOBAL": "/dev/null", "HOME": "/nonexistent"}
-
-
-def git(folder: Path, *arguments: str) -> None:
-    who = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"]
-    subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, env=PATH)
 
 
 def test_the_sections_stand_in_order_and_the_most_lasting_comes_first() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bobstay.engine.call_scheduler import CallScheduler
 from bobstay.system.mailbox import Mailbox
 from bobstay.tools.base import EVERYTHING, Claim
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 
 
 async def ready(order: CallScheduler, *claims: tuple[Claim, ...]) -> list[bool]:

@@ -12,7 +12,7 @@ from bobstay.hooks.command_hook import run_command
 from bobstay.hooks.hook_event import HookCall, HookMessage, HookName, HookOutcome, HookReport
 from bobstay.hooks.hook_runner import CommandHooks, JoinedHooks
 from bobstay.hooks.hook_settings import CommandHook
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE, until
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
 
@@ -96,9 +96,8 @@ async def test_a_hook_that_takes_too_long_is_ended_with_all_it_started(
 ) -> None:
     escape = "setsid sh -c 'echo $$ > runaway; exec sleep 1000' & while [ ! -s runaway ]; do :; done; sleep 1000"
     running = asyncio.create_task(hooks_of(tmp_path, escape, timeout=500).run(call()))
-    async with asyncio.timeout(DEADLINE):
-        while not (tmp_path / "runaway").exists() or not (tmp_path / "runaway").read_text().endswith("\n"):
-            await asyncio.sleep(0.005)
+    runaway = tmp_path / "runaway"
+    await until(lambda: runaway.exists() and runaway.read_text().endswith("\n"))
     assert not running.done()
     loop = asyncio.get_running_loop()
     clock = loop.time
@@ -265,9 +264,7 @@ async def test_the_output_of_a_background_hook_comes_with_a_later_event(tmp_path
     assert await hooks.run(call("PostToolUse")) == HookOutcome()
     assert not hooks.wants("UserPromptSubmit")
     await asyncio.to_thread((tmp_path / "pipe").write_text, "go\n")
-    async with asyncio.timeout(DEADLINE):
-        while not hooks.wants("UserPromptSubmit"):
-            await asyncio.sleep(0.001)
+    await until(lambda: hooks.wants("UserPromptSubmit"))
     assert await hooks.run(call("UserPromptSubmit")) == HookOutcome(context=("LATE",))
     assert not hooks.wants("UserPromptSubmit")
 

@@ -7,12 +7,10 @@ import weakref
 
 import pytest
 
-from bobstay.http.client import HttpClient
-from bobstay.http.http_error import HttpError
-from bobstay.http.sse_splitter import SseEvents
-from tests.deadline import DEADLINE
+from bobstay.providers.base import ProviderError
+from bobstay.providers.http_client import HttpClient
+from tests.kit.sockets import Serve, listening
 from tests.modelserver import Gate, ModelServer, Say, Step
-from tests.unit.providers.sockets import Serve, listening
 
 
 def saying(*answers: bytes, then_close: bool = True) -> Serve:

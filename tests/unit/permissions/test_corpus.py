@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from bobstay.permissions.policy_case import decide
-from tests.work import multiples
+from tests.kit.processor_work import multiples
 
 FOLDER = Path(__file__).parents[2] / "security" / "corpus"
 STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}

@@ -1,12 +1,12 @@
 """Names that `xargs` and `find -exec` forward on a real disk: which may be other than files inside."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from bobstay.permissions.path_resolution import FileSystemView
-from bobstay.permissions.shell import analyze, directory_links, tracked_names
+from bobstay.permissions.shell import analyze, directory_links, git_index
+from tests.kit.repositories import git
 
 NAMES = ("src/app.py", "src/lib/x.py", "docs/guide.md", "README.md")
 
@@ -24,17 +24,8 @@ def filled(root: Path, *names: str) -> Path:
     return root
 
 
-def git(root: Path, *arguments: str) -> None:
-    subprocess.run(
-        ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", *arguments],
-        cwd=root,
-        check=True,
-        capture_output=True,
-    )
-
-
 def repository(root: Path, *settings: str) -> Path:
-    git(root, "init")
+    git(root, "init", "--initial-branch=main")
     for setting in settings:
         git(root, "config", *setting.split("="))
     git(root, "add", "-A")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bobstay.permissions.path_pattern import BadPattern, PathPattern, Segment, matches_wildcard
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 
 
 @pytest.mark.parametrize(

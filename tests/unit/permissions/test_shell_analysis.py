@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bobstay.permissions.path_resolution import FileSystemView
 from bobstay.permissions.shell import analyze
 from bobstay.permissions.shell.command_queries import is_read_only, simple_words
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 from tests.unit.permissions.policy_kit import ALLOW, ASK, DENY, HOME, ROOT, effect
 
 

@@ -15,9 +15,9 @@ from bobstay.permissions.shell import analyze
 from bobstay.permissions.shell.parser import parse
 from bobstay.permissions.shell.second_parser import agrees, is_trivial
 from bobstay.permissions.shell.syntax import NotUnderstood
-from tests.deadline import DEADLINE
+from tests.kit.processor_work import multiples
+from tests.kit.waiting import DEADLINE
 from tests.unit.permissions.policy_kit import ALLOW, ASK, DENY, HOME, ROOT, effect
-from tests.work import multiples
 
 SIGNS = """ls cat rm -rf src a.txt git status push -C . echo $x "$x" ${x} ${x:-y} $(ls) $(rm) `pwd` 'a' "c" * ? {a,b}
 > >> < 2>&1 &> /dev/null f && || ; | & ( ) { } ! if then fi for in do done case esac while cd .. / ~ <(ls) <<< <<EOF

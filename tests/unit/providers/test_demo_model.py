@@ -22,7 +22,7 @@ from bobstay.tools.builtin.glob import Glob
 from bobstay.tools.builtin.read import Read
 from bobstay.tools.builtin.todo_write import TodoWrite
 from bobstay.tools.shell_session import ShellSession
-from tests.toolkit import ledger_of, make_context
+from tests.kit.tool_context import ledger_of, make_context
 
 TOOLS: dict[str, Tool[Any]] = {tool.name: tool for tool in (Bash(), Edit(), Glob(), Read(), TodoWrite())}
 GREETING = 'def greet(name):\n    return "Hello, " + nam\n'

@@ -14,11 +14,14 @@ from bobstay.http.client import HttpClient
 from bobstay.http.network import Authorities, Network
 from bobstay.http.proxies import Proxies
 from bobstay.providers.base import ProviderError
-from bobstay.providers.http_exchange import provider_errors
-from tests.authority import Authority
+from bobstay.providers.http_client import HttpClient
+from bobstay.system.network import Network
+from bobstay.system.proxies import Proxies
+from bobstay.system.tls import Authorities
+from tests.kit.certificate_authority import CertificateAuthority
+from tests.kit.proxy_server import proxying
+from tests.kit.sockets import Serve, listening
 from tests.modelserver import ModelServer
-from tests.proxyserver import proxying
-from tests.unit.providers.sockets import Serve, listening
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecret"
 
@@ -33,12 +36,12 @@ def always(answer: bytes) -> Serve:
 
 
 @pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return Authority(tmp_path_factory.mktemp("authority"))
+def authority(tmp_path_factory: pytest.TempPathFactory) -> CertificateAuthority:
+    return CertificateAuthority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture
-async def secure(authority: Authority) -> AsyncIterator[str]:
+async def secure(authority: CertificateAuthority) -> AsyncIterator[str]:
     async with listening(always(ANSWER), tls=authority.server("models.test", "127.0.0.1")) as address:
         yield address
 
@@ -52,7 +55,7 @@ async def body_from(url: str, network: Network) -> bytes:
 
 
 async def test_https_goes_through_a_tunnel_of_which_the_proxy_sees_only_the_name(
-    secure: str, authority: Authority
+    secure: str, authority: CertificateAuthority
 ) -> None:
     trusted = Authorities(file=str(authority.file))
     async with proxying({"models.test:443": secure}, user="me", password="pass word") as proxy:
@@ -72,7 +75,7 @@ async def test_plain_http_is_asked_of_the_proxy_in_absolute_form() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-async def test_the_password_of_a_proxy_is_for_the_proxy_alone(authority: Authority, scheme: str) -> None:
+async def test_the_password_of_a_proxy_is_for_the_proxy_alone(authority: CertificateAuthority, scheme: str) -> None:
     heads: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -89,7 +92,7 @@ async def test_the_password_of_a_proxy_is_for_the_proxy_alone(authority: Authori
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-async def test_a_proxy_can_be_spoken_to_over_tls(authority: Authority, secure: str, scheme: str) -> None:
+async def test_a_proxy_can_be_spoken_to_over_tls(authority: CertificateAuthority, secure: str, scheme: str) -> None:
     trusted = Authorities(extra=str(authority.file))
     async with listening(always(ANSWER)) as plain:
         hosts = {"models.test:443": secure, "models.test:80": plain}
@@ -115,7 +118,7 @@ async def test_a_model_on_this_machine_is_reached_past_the_proxy(server: ModelSe
     assert b"no such path: /v1/nothing" in await body_from(f"{url}/v1/nothing", network)
 
 
-async def test_a_proxy_that_wants_a_password_says_how_to_give_one(authority: Authority) -> None:
+async def test_a_proxy_that_wants_a_password_says_how_to_give_one(authority: CertificateAuthority) -> None:
     async with proxying({}, user="me", password="right") as proxy:
         for given, expected in (("", "requires a user and a password"), ("me:wrong@", "does not accept this user")):
             network = Network(Proxies(https=f"http://{given}{proxy.address}"))
@@ -133,7 +136,7 @@ async def test_a_host_the_proxy_does_not_know_is_told_with_the_words_of_the_prox
 
 
 @pytest.mark.parametrize("scheme", ["socks5", "socks5h"])
-async def test_a_socks_proxy_looks_names_up_itself(secure: str, authority: Authority, scheme: str) -> None:
+async def test_a_socks_proxy_looks_names_up_itself(secure: str, authority: CertificateAuthority, scheme: str) -> None:
     trusted = Authorities(extra=str(authority.file))
     async with listening(always(ANSWER)) as plain:
         hosts = {"models.test:443": secure, "models.test:80": plain}
@@ -155,7 +158,7 @@ async def test_a_kind_of_proxy_that_is_not_supported_is_refused_with_words() -> 
     assert not caught.value.retryable
 
 
-def hashed(folder: Path, authority: Authority) -> str:
+def hashed(folder: Path, authority: CertificateAuthority) -> str:
     """A directory of authorities, as OpenSSL wants it."""
     (folder / "hashed").mkdir()
     (folder / "hashed" / "authority.pem").write_bytes(authority.file.read_bytes())
@@ -167,17 +170,17 @@ def hashed(folder: Path, authority: Authority) -> str:
     ("field", "is_directory"), [("file", False), ("extra", False), ("directory", True), ("file", True)]
 )
 async def test_authorities_named_in_the_environment_are_trusted(
-    secure: str, authority: Authority, field: str, is_directory: bool, tmp_path: Path
+    secure: str, authority: CertificateAuthority, field: str, is_directory: bool, tmp_path: Path
 ) -> None:
     named = hashed(tmp_path, authority) if is_directory else str(authority.file)
     assert await body_from(f"https://{secure}/", Network(authorities=Authorities(**{field: named}))) == b"secret"
 
 
 async def test_extra_authorities_stand_beside_those_of_the_system(
-    secure: str, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    secure: str, authority: CertificateAuthority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
-    company = Authority(tmp_path, "a company")
+    company = CertificateAuthority(tmp_path, "a company")
     beside = Network(authorities=Authorities(extra=str(company.file)))
     async with listening(always(ANSWER), tls=company.server("127.0.0.1")) as inside:
         for address in (secure, inside):
@@ -186,9 +189,9 @@ async def test_extra_authorities_stand_beside_those_of_the_system(
 
 @pytest.mark.parametrize("named", ["directory", "file"])
 async def test_a_directory_of_authorities_leaves_the_systems_file_in_force_and_a_file_its_directory(
-    secure: str, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+    secure: str, authority: CertificateAuthority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
-    company = Authority(tmp_path, "a company")
+    company = CertificateAuthority(tmp_path, "a company")
     if named == "directory":
         usual = ssl.get_default_verify_paths()._replace(openssl_cafile=str(authority.file))
         given = Authorities(directory=hashed(tmp_path, company))
@@ -200,7 +203,7 @@ async def test_a_directory_of_authorities_leaves_the_systems_file_in_force_and_a
 
 
 async def test_certificates_that_only_python_3_13_refuses_are_accepted(
-    secure: str, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    secure: str, authority: CertificateAuthority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As curl, Go and Node do: an authority need not name key identifiers."""
     usual = ssl.create_default_context

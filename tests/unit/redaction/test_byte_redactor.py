@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bobstay.redaction.byte_redactor import LONGEST_HELD, RedactedByteStream
 from bobstay.redaction.redactor import Redactor
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 from tests.unit.redaction.test_redactor import BODY, MIXED, PEM, PLAIN, TOKENS, VALUES, A
 
 PIECES = st.lists(st.integers(1, 3000), min_size=1)

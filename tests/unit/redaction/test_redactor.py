@@ -12,7 +12,7 @@ from bobstay.model.event import Noted, ToolDone
 from bobstay.model.message import Text, ToolReply
 from bobstay.redaction.redactor import Redactor, placeholder
 from bobstay.redaction.token_shapes import HINTS
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 
 BODY = "\n".join(base64.b64encode(bytes(range(48))).decode() for _ in range(4))
 PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n-----END RSA PRIVATE KEY-----"

@@ -30,7 +30,7 @@ from bobstay.sessions.log_store import LogStore
 HOST_ID = "11111111-2222-4333-8444-555555555555"
 
 
-class Stage:
+class ProjectedSession:
     """A session that is projected as it happens."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,8 +68,8 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    return Stage(tmp_path, monkeypatch)
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProjectedSession:
+    return ProjectedSession(tmp_path, monkeypatch)
 
 
 def text(content: str) -> dict[str, Any]:
@@ -103,34 +103,36 @@ def exchange(prompt: str, answer: str) -> list[Durable]:
     ]
 
 
-def test_the_sdk_lists_the_session_and_reads_its_messages(stage: Stage) -> None:
+def test_the_sdk_lists_the_session_and_reads_its_messages(session: ProjectedSession) -> None:
     """H6-3"""
-    stage.happen(*exchange("first prompt", "hello"), *exchange("second prompt", "again"))
-    (listed,) = list_sessions(directory=str(stage.cwd))
+    session.happen(*exchange("first prompt", "hello"), *exchange("second prompt", "again"))
+    (listed,) = list_sessions(directory=str(session.cwd))
     assert (listed.session_id, listed.first_prompt, listed.summary) == (
-        stage.session_id,
+        session.session_id,
         "first prompt",
         "second prompt",
     )
-    assert (listed.cwd, listed.git_branch) == (str(stage.cwd), "main")
-    assert stage.messages() == ["first prompt", [text("hello")], "second prompt", [text("again")]]
+    assert (listed.cwd, listed.git_branch) == (str(session.cwd), "main")
+    assert session.messages() == ["first prompt", [text("hello")], "second prompt", [text("again")]]
 
 
-def test_a_line_says_how_its_message_ended_and_where_it_was_said(stage: Stage) -> None:
-    stage.happen(ModeChanged("plan"), *exchange("hi", "hello"))
-    prompt, answer, _ = stage.lines()
+def test_a_line_says_how_its_message_ended_and_where_it_was_said(session: ProjectedSession) -> None:
+    session.happen(ModeChanged("plan"), *exchange("hi", "hello"))
+    prompt, answer, _ = session.lines()
     assert prompt["permissionMode"] == "plan"
     assert answer["message"]["stop_reason"] == "end_turn"
     assert answer["message"]["usage"]["output_tokens"] == 7
     assert answer["parentUuid"] == prompt["uuid"]
     for line in (prompt, answer):
-        assert (line["sessionId"], line["cwd"], line["version"]) == (stage.session_id, str(stage.cwd), "9.9")
+        assert (line["sessionId"], line["cwd"], line["version"]) == (session.session_id, str(session.cwd), "9.9")
         assert (line["userType"], line["entrypoint"], line["isSidechain"]) == ("external", "sdk-py", False)
         assert line["timestamp"].endswith("Z")
 
 
 @pytest.mark.parametrize("order", ["abAB", "aAbB", "abBA", "aAb.B", "ab.BA"])
-def test_calls_side_by_side_are_read_whole_whatever_the_order_of_their_ends(stage: Stage, order: str) -> None:
+def test_calls_side_by_side_are_read_whole_whatever_the_order_of_their_ends(
+    session: ProjectedSession, order: str
+) -> None:
     """H2-5: a call may be done while its message still streams; its result is written after it all the same."""
     events: dict[str, Durable] = {
         "a": BlockDone("m1", 0, call("c1")),
@@ -139,10 +141,10 @@ def test_calls_side_by_side_are_read_whole_whatever_the_order_of_their_ends(stag
         "B": done("c2"),
         ".": MessageDone("m1", "big", "tool_use", Usage()),
     }
-    stage.happen(Prompted("p", (Text("go"),)))
-    stage.happen(*(events[key] for key in (order if "." in order else order + ".")))
-    stage.happen(BlockDone("m2", 0, Text("fin")), MessageDone("m2", "big", "end_turn", Usage()), RunDone("completed"))
-    messages = stage.messages()
+    session.happen(Prompted("p", (Text("go"),)))
+    session.happen(*(events[key] for key in (order if "." in order else order + ".")))
+    session.happen(BlockDone("m2", 0, Text("fin")), MessageDone("m2", "big", "end_turn", Usage()), RunDone("completed"))
+    messages = session.messages()
     assert messages[0] == "go"
     assert messages[-1] == [text("fin")]
     assert sorted(messages[1:-1], key=str) == sorted(
@@ -150,17 +152,17 @@ def test_calls_side_by_side_are_read_whole_whatever_the_order_of_their_ends(stag
     )
     assert messages.index([use("c1")]) < messages.index([result("c1")])
     assert messages.index([use("c2")]) < messages.index([result("c2")])
-    first, second = [line for line in stage.lines() if line.get("message", {}).get("id") == "m1"]
+    first, second = [line for line in session.lines() if line.get("message", {}).get("id") == "m1"]
     assert second["parentUuid"] == first["uuid"]
-    replies = [line for line in stage.lines() if "toolUseResult" in line]
+    replies = [line for line in session.lines() if "toolUseResult" in line]
     assert all(line["parentUuid"] == line["sourceToolAssistantUUID"] for line in replies)
     assert replies[0]["toolUseResult"] == {"stdout": "ok"}
     assert replies[0]["permissionDecision"] == {"decision": "accept", "source": "rule", "reasonType": "mode"}
 
 
-def test_every_block_has_its_line(stage: Stage) -> None:
+def test_every_block_has_its_line(session: ProjectedSession) -> None:
     image = Image("image/png", "AAAA")
-    stage.happen(
+    session.happen(
         Prompted("p", (Text("look"), image)),
         BlockDone("m1", 0, Thinking("hm", "sig", "anthropic")),
         BlockDone("m1", 1, call("c1")),
@@ -168,154 +170,154 @@ def test_every_block_has_its_line(stage: Stage) -> None:
         ToolDone(ToolReply("c1", (Text("a"), image), is_error=True)),
     )
     source = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
-    assert stage.messages() == [
+    assert session.messages() == [
         [text("look"), source],
         [{"type": "thinking", "thinking": "hm", "signature": "sig"}],
         [use("c1")],
         [{"type": "tool_result", "tool_use_id": "c1", "content": [text("a"), source], "is_error": True}],
     ]
-    assert stage.lines()[-1]["toolUseResult"] == "Error: a"
+    assert session.lines()[-1]["toolUseResult"] == "Error: a"
 
 
-def test_a_message_cut_short_is_written_without_an_ending(stage: Stage) -> None:
-    stage.happen(
+def test_a_message_cut_short_is_written_without_an_ending(session: ProjectedSession) -> None:
+    session.happen(
         Prompted("p", (Text("go"),)),
         BlockDone("m1", 0, Text("par"), partial=True),
         Prompted(new_id(), (Text("[Request interrupted by user]"),), "harness", why="interrupt"),
         RunDone("interrupted_streaming"),
     )
-    assert stage.messages() == ["go", [text("par")], "[Request interrupted by user]"]
-    assert stage.lines()[1]["message"]["stop_reason"] is None
+    assert session.messages() == ["go", [text("par")], "[Request interrupted by user]"]
+    assert session.lines()[1]["message"]["stop_reason"] is None
 
 
-def test_the_harness_speaks_behind_the_scenes(stage: Stage) -> None:
-    stage.happen(
+def test_the_harness_speaks_behind_the_scenes(session: ProjectedSession) -> None:
+    session.happen(
         Prompted("p", (Text("go"),)),
         Prompted("q", (Text("keep to the plan"),), "hook", why="stop_hook"),
         *exchange("more", "fine"),
     )
-    assert stage.messages() == ["go", "more", [text("fine")]]
-    assert stage.lines()[1]["isMeta"] is True
+    assert session.messages() == ["go", "more", [text("fine")]]
+    assert session.lines()[1]["isMeta"] is True
 
 
-def test_a_sub_agents_events_are_no_part_of_the_talk(stage: Stage) -> None:
-    stage.happen(*exchange("go", "one"))
-    stage.projection.write(stage.log.append(BlockDone("m9", 0, Text("aside")), agent="explorer", parent_call="c"))
-    stage.happen(*exchange("on", "two"))
-    assert stage.messages() == ["go", [text("one")], "on", [text("two")]]
+def test_a_sub_agents_events_are_no_part_of_the_talk(session: ProjectedSession) -> None:
+    session.happen(*exchange("go", "one"))
+    session.projection.write(session.log.append(BlockDone("m9", 0, Text("aside")), agent="explorer", parent_call="c"))
+    session.happen(*exchange("on", "two"))
+    assert session.messages() == ["go", [text("one")], "on", [text("two")]]
 
 
-def test_a_prompt_is_called_as_the_host_called_it(stage: Stage) -> None:
-    stage.happen(Prompted(new_id(), (Text("go"),), client_id=HOST_ID))
-    assert stage.lines()[0]["uuid"] == HOST_ID
+def test_a_prompt_is_called_as_the_host_called_it(session: ProjectedSession) -> None:
+    session.happen(Prompted(new_id(), (Text("go"),), client_id=HOST_ID))
+    assert session.lines()[0]["uuid"] == HOST_ID
 
 
-def test_resuming_adds_to_the_same_file(stage: Stage) -> None:
+def test_resuming_adds_to_the_same_file(session: ProjectedSession) -> None:
     """H6-3"""
-    stage.happen(*exchange("go", "one"))
-    before = stage.lines()
-    stage.reopen()
-    stage.happen(*exchange("on", "two"))
-    assert stage.lines()[: len(before)] == before
-    assert len(stage.lines()) == 2 * len(before)
-    assert stage.messages() == ["go", [text("one")], "on", [text("two")]]
+    session.happen(*exchange("go", "one"))
+    before = session.lines()
+    session.reopen()
+    session.happen(*exchange("on", "two"))
+    assert session.lines()[: len(before)] == before
+    assert len(session.lines()) == 2 * len(before)
+    assert session.messages() == ["go", [text("one")], "on", [text("two")]]
 
 
-def test_resuming_at_an_entry_leads_readers_along_the_new_branch(stage: Stage) -> None:
+def test_resuming_at_an_entry_leads_readers_along_the_new_branch(session: ProjectedSession) -> None:
     """H6-3"""
-    stage.happen(*exchange("go", "one"), *exchange("wrong", "turn"))
-    stage.reopen(at=stage.lines()[1]["uuid"])
-    stage.happen(*exchange("right", "turn"))
-    assert stage.messages() == ["go", [text("one")], "right", [text("turn")]]
+    session.happen(*exchange("go", "one"), *exchange("wrong", "turn"))
+    session.reopen(at=session.lines()[1]["uuid"])
+    session.happen(*exchange("right", "turn"))
+    assert session.messages() == ["go", [text("one")], "right", [text("turn")]]
 
 
-def test_what_a_crash_kept_from_the_transcript_is_caught_up(stage: Stage) -> None:
+def test_what_a_crash_kept_from_the_transcript_is_caught_up(session: ProjectedSession) -> None:
     """F1: the transcript is torn; the log is the truth."""
-    stage.happen(*exchange("go", "one"), *exchange("on", "two"))
-    whole = Path(stage.projection.path).read_bytes()
+    session.happen(*exchange("go", "one"), *exchange("on", "two"))
+    whole = Path(session.projection.path).read_bytes()
     for size in (0, 10, len(whole) // 3, len(whole) // 2, len(whole) - 300):
-        stage.projection.close()
-        Path(stage.projection.path).write_bytes(whole[:size])
-        stage.reopen()
-        assert stage.messages() == ["go", [text("one")], "on", [text("two")]]
+        session.projection.close()
+        Path(session.projection.path).write_bytes(whole[:size])
+        session.reopen()
+        assert session.messages() == ["go", [text("one")], "on", [text("two")]]
 
 
-def test_a_message_that_never_ended_is_written_once_when_the_session_is_taken_up(stage: Stage) -> None:
+def test_a_message_that_never_ended_is_written_once_when_the_session_is_taken_up(session: ProjectedSession) -> None:
     """F3: the process died while the model spoke."""
-    stage.happen(Prompted(new_id(), (Text("go"),)), BlockDone("m1", 0, Text("half")))
-    stage.log.close()
-    stage.log, branch, _ = stage.store.open(stage.session_id)
-    stage.projection = stage.project(stage.session_id)
-    stage.projection.resume(branch)
-    assert stage.messages() == ["go", [text("half")]]
-    before = stage.lines()
-    stage.reopen()
-    stage.happen(Noted("x"))
-    assert stage.lines() == before
+    session.happen(Prompted(new_id(), (Text("go"),)), BlockDone("m1", 0, Text("half")))
+    session.log.close()
+    session.log, branch, _ = session.store.open(session.session_id)
+    session.projection = session.project(session.session_id)
+    session.projection.resume(branch)
+    assert session.messages() == ["go", [text("half")]]
+    before = session.lines()
+    session.reopen()
+    session.happen(Noted("x"))
+    assert session.lines() == before
 
 
-def test_a_long_transcript_is_not_written_twice(stage: Stage) -> None:
-    stage.happen(*exchange("go", "one"))
-    stage.happen(*exchange("look", "x" * 2 * TAIL_SIZE))
-    before = stage.lines()
-    stage.reopen()
-    assert stage.lines() == before
+def test_a_long_transcript_is_not_written_twice(session: ProjectedSession) -> None:
+    session.happen(*exchange("go", "one"))
+    session.happen(*exchange("look", "x" * 2 * TAIL_SIZE))
+    before = session.lines()
+    session.reopen()
+    assert session.lines() == before
 
 
-def test_a_fork_has_a_transcript_of_its_own_with_the_whole_past(stage: Stage) -> None:
+def test_a_fork_has_a_transcript_of_its_own_with_the_whole_past(session: ProjectedSession) -> None:
     """H6-3"""
-    stage.happen(*exchange("go", "one"))
+    session.happen(*exchange("go", "one"))
     fork_id = new_id()
-    fork = stage.store.fork(stage.session_id, fork_id)
-    projection = stage.project(fork_id)
+    fork = session.store.fork(session.session_id, fork_id)
+    projection = session.project(fork_id)
     projection.resume(fork.read())
     for event in exchange("fork", "two"):
         projection.write(fork.append(event))
-    assert stage.messages(fork_id) == ["go", [text("one")], "fork", [text("two")]]
-    assert stage.messages() == ["go", [text("one")]]
+    assert session.messages(fork_id) == ["go", [text("one")], "fork", [text("two")]]
+    assert session.messages() == ["go", [text("one")]]
     assert {json.loads(line)["sessionId"] for line in Path(projection.path).read_text().splitlines()} == {fork_id}
     fork.close()
 
 
-def test_the_mirror_gives_each_line_once(stage: Stage) -> None:
+def test_the_mirror_gives_each_line_once(session: ProjectedSession) -> None:
     """The host that keeps its own store gets the very lines of the file."""
     taken: list[dict[str, Any]] = []
     for event in [*exchange("go", "one"), *exchange("on", "two")]:
-        stage.happen(event)
-        taken += stage.projection.drain()
-    assert taken == stage.lines()
-    assert stage.projection.drain() == []
+        session.happen(event)
+        taken += session.projection.drain()
+    assert taken == session.lines()
+    assert session.projection.drain() == []
 
 
-def test_nothing_said_leaves_no_file(stage: Stage) -> None:
-    stage.happen(Noted("just a remark"))
-    assert not Path(stage.projection.path).exists()
+def test_nothing_said_leaves_no_file(session: ProjectedSession) -> None:
+    session.happen(Noted("just a remark"))
+    assert not Path(session.projection.path).exists()
 
 
-def test_a_transcript_that_cannot_be_written_stops_nothing(stage: Stage) -> None:
-    stage.config.write_text("a file where a folder should be")
-    stage.happen(*exchange("go", "one"))
-    assert "is no longer written" in stage.projection.failure
-    assert stage.projection.drain() == []
+def test_a_transcript_that_cannot_be_written_stops_nothing(session: ProjectedSession) -> None:
+    session.config.write_text("a file where a folder should be")
+    session.happen(*exchange("go", "one"))
+    assert "is no longer written" in session.projection.failure
+    assert session.projection.drain() == []
 
 
-def test_text_that_is_no_unicode_is_written_all_the_same(stage: Stage) -> None:
-    stage.happen(*exchange("half \ud83d", "ok"))
-    assert stage.projection.failure == ""
-    assert stage.messages()[0] == "half �"
+def test_text_that_is_no_unicode_is_written_all_the_same(session: ProjectedSession) -> None:
+    session.happen(*exchange("half \ud83d", "ok"))
+    assert session.projection.failure == ""
+    assert session.messages()[0] == "half �"
 
 
-def test_what_we_write_we_can_import(stage: Stage) -> None:
+def test_what_we_write_we_can_import(session: ProjectedSession) -> None:
     """H6-3: there and back."""
     events = [*exchange("go", "one"), *exchange("on", "two")]
-    stage.happen(*events)
+    session.happen(*events)
     messages = [event for event in events if isinstance(event, Prompted | MessageDone)]
-    imported = [entry.event for entry in read_entries(stage.projection.path)]
+    imported = [entry.event for entry in read_entries(session.projection.path)]
     assert [event for event in imported if isinstance(event, Prompted | MessageDone)] == messages
 
 
-def test_only_the_owner_can_read_it(stage: Stage) -> None:
-    stage.happen(*exchange("go", "one"))
-    path = Path(stage.projection.path)
+def test_only_the_owner_can_read_it(session: ProjectedSession) -> None:
+    session.happen(*exchange("go", "one"))
+    path = Path(session.projection.path)
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700

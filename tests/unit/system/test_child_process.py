@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bobstay.system.child_process import Child, find_program
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE, until
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 
@@ -85,9 +85,7 @@ async def test_it_has_a_session_of_its_own(tmp_path: Path) -> None:
 async def test_one_that_ignores_the_request_is_killed(tmp_path: Path) -> None:
     received = Received()
     child = start("trap '' TERM; echo ready; while :; do sleep 0.05; done", tmp_path, received)
-    async with asyncio.timeout(DEADLINE):
-        while not received.streams[1]:
-            await asyncio.sleep(0.005)
+    await until(lambda: received.streams[1])
     await child.end(grace=0.1)
     assert await child.ended == -9
     child.close()

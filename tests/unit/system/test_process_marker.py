@@ -4,7 +4,6 @@ import os
 import resource
 import subprocess
 import sys
-import time
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from bobstay.system.process_marker import has_tag, read_tag, tag_children, tag_of
 from bobstay.system.process_tree import ProcessTree, kill_marked
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE, wait_until
 
 MARK = "0123456789abcdef:a-session:7"
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
@@ -31,9 +30,8 @@ def test_what_is_started_within_wears_the_tag_and_its_children_do_and_we_do_not(
         assert not has_tag(bare.pid, "")
         assert not has_tag(after.pid, MARK)
         assert bare.pid in ProcessTree(2**22 + 1, MARK).members()
-        deadline = time.monotonic() + DEADLINE
-        while after.pid in ProcessTree(2**22 + 1, MARK).members():  # until it is the program it is to become
-            assert time.monotonic() < deadline
+        # Until it is the program it is to become.
+        wait_until(lambda: after.pid not in ProcessTree(2**22 + 1, MARK).members())
         assert resource.getrlimit(resource.RLIMIT_RSS) == before
         assert read_tag(os.getpid()) == ""
     finally:

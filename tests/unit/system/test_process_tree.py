@@ -6,14 +6,14 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
 
 from bobstay.system.child_process import Child
 from bobstay.system.process_tree import MARK, ProcessTree, has_mark, kill_marked, marks_of
-from tests.deadline import DEADLINE
+from tests.kit.processes import is_alive
+from tests.kit.waiting import DEADLINE, until, wait_until
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="families are known through /proc")
 
@@ -61,7 +61,7 @@ async def test_nobody_escapes(escape: str, leader: str, tmp_path: Path) -> None:
 
     assert child.tree.members() == []
     assert living(mark) == []
-    assert not [pid for pid in members if _alive(pid)]
+    assert not [pid for pid in members if is_alive(pid)]
 
 
 def test_the_very_first_process_is_no_exception(tmp_path: Path) -> None:
@@ -120,9 +120,7 @@ async def test_a_family_without_a_mark_owns_no_stranger() -> None:
 
 async def test_the_dead_are_reaped(tmp_path: Path) -> None:
     child, _ = start("(sleep 0.01 &) ; sleep 300", tmp_path)
-    async with asyncio.timeout(DEADLINE):
-        while len(child.tree.members()) != 2:
-            await asyncio.sleep(0.005)
+    await until(lambda: len(child.tree.members()) == 2)
     await child.end()
     child.close()
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
@@ -181,26 +179,9 @@ def test_the_watchdog_ends_everything_when_we_are_killed(tmp_path: Path) -> None
         return [int(name) for name in os.listdir("/proc") if name.isdigit() and mark.encode() in marks_of(int(name))]
 
     assert len(mark) == 16
-    assert _until(lambda: len(carriers()) >= 4)
+    wait_until(lambda: len(carriers()) >= 4)
     program.kill()
     program.wait()
     program.stdin.close()
     program.stdout.close()
-    assert _until(lambda: not carriers())
-
-
-def _until(condition: object, limit: float = DEADLINE) -> bool:
-    assert callable(condition)
-    deadline = time.monotonic() + limit
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.01)
-    return False
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
+    wait_until(lambda: not carriers())

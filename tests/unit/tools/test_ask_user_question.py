@@ -10,7 +10,7 @@ from bobstay.tools.base import Outcome, ToolError
 from bobstay.tools.builtin.ask_user_question import AskUserQuestion, AskUserQuestionArgs
 from bobstay.tools.input_validation import InvalidInputError, parse_input
 from bobstay.tools.schema import build_schema
-from tests.toolkit import make_context
+from tests.kit.tool_context import make_context
 
 COLOUR: dict[str, Any] = {
     "question": "Which colour?",

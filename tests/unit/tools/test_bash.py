@@ -14,9 +14,9 @@ from bobstay.system.process_tree import marks_of
 from bobstay.tools.base import EVERYTHING, Claim, Context, Outcome, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs, foreground_seconds
 from bobstay.tools.shell_job import ShellJob
-from bobstay.tools.shell_session import ShellLimits, ShellSession
-from tests.deadline import DEADLINE
-from tests.toolkit import Reports, make_context
+from bobstay.tools.shell_session import ShellSession
+from tests.kit.tool_context import Reports, make_context
+from tests.kit.waiting import DEADLINE, until
 
 SHAPE = {"stdout", "stderr", "interrupted", "isImage", "noOutputExpected"}
 
@@ -54,12 +54,6 @@ def living(shells: ShellSession) -> list[int]:
     """All processes that carry the mark of a call of these shells."""
     part = f":{shells.session_id}:".encode()
     return [int(name) for name in os.listdir("/proc") if name.isdigit() and part in marks_of(int(name))]
-
-
-async def until(condition: Any, limit: float = DEADLINE) -> None:
-    async with asyncio.timeout(limit):
-        while not condition():
-            await asyncio.sleep(0.005)
 
 
 async def test_output_is_given_to_the_model_and_apart_for_display(context: Context) -> None:

@@ -13,9 +13,9 @@ from bobstay.tools.base import Context, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs, require_shells
 from bobstay.tools.builtin.bash_output import BashOutput, BashOutputArgs
 from bobstay.tools.shell_job import ShellJob
-from bobstay.tools.shell_session import ShellLimits, ShellSession
-from tests.deadline import DEADLINE
-from tests.toolkit import make_context
+from bobstay.tools.shell_session import ShellSession
+from tests.kit.tool_context import make_context
+from tests.kit.waiting import DEADLINE, until
 
 
 @pytest.fixture
@@ -44,9 +44,7 @@ async def look(context: Context, job: ShellJob, pattern: str = "", wait: float =
 
 
 async def printed(job: ShellJob, text: bytes) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while text not in job.output.path.read_bytes():
-            await asyncio.sleep(0.005)
+    await until(lambda: text in job.output.path.read_bytes())
 
 
 async def test_each_look_gives_what_is_new(context: Context) -> None:
@@ -68,9 +66,7 @@ async def test_one_that_puts_itself_in_the_background_is_not_called_completed(co
     require_shells(context).listeners.append(finished_jobs.append)
     job = await start(context, "nohup sh -c 'until [ -e stop ]; do sleep 0.01; done; echo late' & echo started")
     await printed(job, b"started\n")
-    async with asyncio.timeout(DEADLINE):
-        while job.code is None:
-            await asyncio.sleep(0.005)
+    await until(lambda: job.code is not None)
     shown = await look(context, job)
     assert shown.startswith("<status>running</status>\n<exit_code>0</exit_code>\n(The shell has ended")
     assert finished_jobs == []

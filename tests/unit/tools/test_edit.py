@@ -16,7 +16,7 @@ from bobstay.tools.builtin.edit import Edit, EditArgs, OneEdit
 from bobstay.tools.builtin.read import Read, ReadArgs
 from bobstay.tools.builtin.write import Write, WriteArgs
 from bobstay.tools.files.file_content import decode, digest, make_visible, with_plain_newlines
-from tests.toolkit import ledger_of, make_context
+from tests.kit.tool_context import ledger_of, make_context
 
 
 @pytest.fixture

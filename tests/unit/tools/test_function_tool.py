@@ -13,7 +13,7 @@ from bobstay.tools.base import EVERYTHING, Context, Outcome
 from bobstay.tools.function_tool import FunctionTool, tool
 from bobstay.tools.input_validation import InvalidInputError, parse_input
 from bobstay.tools.tool_registry import describe_tool
-from tests.toolkit import make_context
+from tests.kit.tool_context import make_context
 
 
 async def call(made: FunctionTool, context: Context, **given: Any) -> Outcome:

@@ -10,7 +10,7 @@ import pytest
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.glob import Glob, GlobArgs
-from tests.toolkit import make_context
+from tests.kit.tool_context import make_context
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.grep import Grep, GrepArgs
-from tests.toolkit import make_context
+from tests.kit.tool_context import make_context
 
 FILES = {
     "a.py": "import os\nneedle = 1\nx = 2\ny = 3\nz = 4\nneedle = 5\n",

@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 
 from bobstay.tools.charset import decode_page, looks_binary
 from bobstay.tools.html_to_markdown import find_title, to_markdown
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 
 BASE = "http://site.example/docs/"
 

@@ -1,6 +1,5 @@
 """KillShell: ends a background command with every process it started."""
 
-import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,8 +13,8 @@ from bobstay.tools.builtin.bash import Bash, BashArgs, require_shells
 from bobstay.tools.builtin.kill_shell import KillShell, KillShellArgs
 from bobstay.tools.shell_job import ShellJob
 from bobstay.tools.shell_session import ShellSession
-from tests.deadline import DEADLINE
-from tests.toolkit import make_context
+from tests.kit.tool_context import make_context
+from tests.kit.waiting import until
 
 
 @pytest.fixture
@@ -39,9 +38,7 @@ async def test_it_ends_everything_and_the_model_is_not_told_again(context: Conte
     require_shells(context).listeners.append(finished_jobs.append)
     outcome = await Bash().run(BashArgs("setsid sleep 300 & sleep 300", run_in_background=True), context)
     job_id = outcome.display["backgroundTaskId"]
-    async with asyncio.timeout(DEADLINE):
-        while living(context) < 3:
-            await asyncio.sleep(0.005)
+    await until(lambda: living(context) >= 3)
 
     answer = await KillShell().run(msgspec.convert({field: job_id}, KillShellArgs), context)
 

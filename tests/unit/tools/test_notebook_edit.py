@@ -10,7 +10,7 @@ from bobstay.permissions.access import Access
 from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.notebook_edit import NotebookEdit, NotebookEditArgs
 from bobstay.tools.builtin.read import Read, ReadArgs
-from tests.toolkit import ledger_of, make_context
+from tests.kit.tool_context import ledger_of, make_context
 
 ODD = """{
  "cells": [

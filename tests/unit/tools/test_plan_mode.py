@@ -11,7 +11,7 @@ from bobstay.tools.builtin.enter_plan_mode import EnterPlanMode, EnterPlanModeAr
 from bobstay.tools.builtin.exit_plan_mode import ExitPlanMode, ExitPlanModeArgs
 from bobstay.tools.input_validation import parse_input
 from bobstay.tools.schema import build_schema
-from tests.toolkit import make_context
+from tests.kit.tool_context import make_context
 
 
 def planning(folder: Path, mode: str = "plan", plan: str | None = None) -> Context:

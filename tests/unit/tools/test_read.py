@@ -17,7 +17,7 @@ from bobstay.tools.base import Claim, Context, Outcome, ToolError
 from bobstay.tools.builtin.read import Read, ReadArgs
 from bobstay.tools.files.file_content import digest
 from bobstay.tools.files.file_view import make_view, stream_view
-from tests.toolkit import make_context
+from tests.kit.tool_context import make_context
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from PIL import Image as Pictures
 from bobstay.model.message import Image, Text
 from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.read import Read, ReadArgs
-from tests.toolkit import make_context
+from tests.kit.tool_context import make_context
 
 
 @pytest.fixture

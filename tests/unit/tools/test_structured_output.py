@@ -11,7 +11,7 @@ from bobstay.tools.base import Outcome, ToolError
 from bobstay.tools.builtin.structured_output import StructuredOutput, find_schema_errors
 from bobstay.tools.input_validation import parse_input
 from bobstay.tools.schema import RawArgs
-from tests.toolkit import make_context
+from tests.kit.tool_context import make_context
 
 PERSON = {
     "type": "object",

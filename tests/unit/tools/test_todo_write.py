@@ -11,7 +11,7 @@ from bobstay.tools.base import Outcome
 from bobstay.tools.builtin.todo_write import TodoWrite, TodoWriteArgs
 from bobstay.tools.input_validation import InvalidInputError, parse_input
 from bobstay.tools.schema import build_schema
-from tests.toolkit import make_context
+from tests.kit.tool_context import make_context
 
 FIRST = {"content": "First", "status": "in_progress", "activeForm": "Doing first"}
 SECOND = {"content": "Second", "status": "pending", "activeForm": "Doing second"}

@@ -15,10 +15,12 @@ from bobstay.http.web_address import parse_url
 from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.web_fetch import WebFetch, WebFetchArgs
-from bobstay.tools.http_fetch import FetchError, fetch_page
-from tests.deadline import DEADLINE
-from tests.toolkit import make_context
-from tests.webserver import Site, serving
+from bobstay.tools.http_fetch import FetchedPage, fetch_page
+from bobstay.tools.web_address import parse_url
+from bobstay.tools.web_route import FetchError
+from tests.kit.tool_context import make_context
+from tests.kit.waiting import DEADLINE
+from tests.kit.web_server import WebServer, serving
 
 CERTIFICATE = """\
 -----BEGIN PRIVATE KEY-----
@@ -57,7 +59,7 @@ HERE = naming("127.0.0.1", "localhost")
 
 
 @pytest.fixture
-async def site() -> AsyncIterator[Site]:
+async def site() -> AsyncIterator[WebServer]:
     async with serving() as site:
         yield site
 
@@ -83,7 +85,7 @@ async def refused(url: str, context: Context) -> str:
 # ---------------------------------------------------------------- reading
 
 
-async def test_a_page_comes_as_markdown(site: Site, context: Context) -> None:
+async def test_a_page_comes_as_markdown(site: WebServer, context: Context) -> None:
     """H1-13"""
     site.page("/", "<title>Greeting</title><h1>Hello</h1><p>See <a href='/more'>more</a>.")
     outcome = await fetch(site.url, context, prompt="Who is greeted?")
@@ -92,8 +94,8 @@ async def test_a_page_comes_as_markdown(site: Site, context: Context) -> None:
     assert "Who is greeted?" in text
     assert outcome.display["code"] == 200
     assert outcome.display["url"] == site.url + "/"
-    assert site.heard[0].headers["host"] == f"127.0.0.1:{site.port}"
-    assert site.heard[0].headers["user-agent"].startswith("bobstay/")
+    assert site.received[0].headers["host"] == f"127.0.0.1:{site.port}"
+    assert site.received[0].headers["user-agent"].startswith("bobstay/")
 
 
 @pytest.mark.parametrize(
@@ -108,13 +110,15 @@ async def test_a_page_comes_as_markdown(site: Site, context: Context) -> None:
         ("text/html", b"", "The page is empty."),
     ],
 )
-async def test_text_is_read_by_its_kind(site: Site, context: Context, kind: str, body: bytes, expected: str) -> None:
+async def test_text_is_read_by_its_kind(
+    site: WebServer, context: Context, kind: str, body: bytes, expected: str
+) -> None:
     """H1-13"""
     site.page("/", body, kind)
     assert str((await fetch(site.url, context)).content).endswith("\n" + expected)
 
 
-async def test_what_is_no_text_is_saved_and_its_path_told(site: Site, context: Context) -> None:
+async def test_what_is_no_text_is_saved_and_its_path_told(site: WebServer, context: Context) -> None:
     """H1-13"""
     picture = b"\x89PNG\r\n\x1a\n\0\0\0"
     site.page("/a.png", picture, "image/png")
@@ -128,7 +132,7 @@ async def test_what_is_no_text_is_saved_and_its_path_told(site: Site, context: C
 
 
 @pytest.mark.parametrize("packing", ["gzip", "deflate", "bare deflate"])
-async def test_packed_pages_are_unpacked(site: Site, context: Context, packing: str) -> None:
+async def test_packed_pages_are_unpacked(site: WebServer, context: Context, packing: str) -> None:
     body = b"<p>packed</p>"
     bare = zlib.compressobj(wbits=-15)
     packed = {
@@ -140,7 +144,7 @@ async def test_packed_pages_are_unpacked(site: Site, context: Context, packing: 
     assert "packed" in str((await fetch(site.url, context)).content)
 
 
-async def test_a_bomb_of_packed_zeros_gives_no_more_than_the_limit(site: Site) -> None:
+async def test_a_bomb_of_packed_zeros_gives_no_more_than_the_limit(site: WebServer) -> None:
     """F23"""
     site.page("/", gzip.compress(b"a" * 100_000_000), extra="Content-Encoding: gzip\r\n")
     page = await fetch_page(site.url, rule=HERE)
@@ -148,7 +152,7 @@ async def test_a_bomb_of_packed_zeros_gives_no_more_than_the_limit(site: Site) -
     assert page.cut
 
 
-async def test_a_page_that_is_too_long_is_cut_and_says_so(site: Site, context: Context) -> None:
+async def test_a_page_that_is_too_long_is_cut_and_says_so(site: WebServer, context: Context) -> None:
     """H1-13, F23"""
     site.page("/", b"x" * 6_000_000, "text/plain")
     outcome = await fetch(site.url, context)
@@ -156,7 +160,7 @@ async def test_a_page_that_is_too_long_is_cut_and_says_so(site: Site, context: C
     assert "longer than 5 MB" in outcome.content
 
 
-async def test_chunks_early_hints_and_bodies_without_length_are_understood(site: Site) -> None:
+async def test_chunks_early_hints_and_bodies_without_length_are_understood(site: WebServer) -> None:
     site.answers["/chunked"] = (
         b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
@@ -181,23 +185,23 @@ async def test_chunks_early_hints_and_bodies_without_length_are_understood(site:
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nxxxxx", "damaged"),
     ],
 )
-async def test_a_broken_answer_is_explained(site: Site, context: Context, answer: bytes, why: str) -> None:
+async def test_a_broken_answer_is_explained(site: WebServer, context: Context, answer: bytes, why: str) -> None:
     site.answers["/"] = answer
     assert why in await refused(site.url, context)
 
 
-async def test_a_silent_server_is_given_up_on(site: Site) -> None:
+async def test_a_silent_server_is_given_up_on(site: WebServer) -> None:
     """H1-13"""
     site.answers["/"] = None
     with pytest.raises(FetchError, match=r"within 0\.2 seconds"):
         await fetch_page(site.url, rule=HERE, timeout=0.2)
 
 
-async def test_cancelling_lets_go_of_the_connection(site: Site, context: Context) -> None:
+async def test_cancelling_lets_go_of_the_connection(site: WebServer, context: Context) -> None:
     site.answers["/"] = None
     running = asyncio.create_task(fetch(site.url, context))
     async with asyncio.timeout(DEADLINE):
-        while not site.heard:
+        while not site.received:
             await asyncio.sleep(0.005)
         running.cancel()
         while site.open:
@@ -205,7 +209,7 @@ async def test_cancelling_lets_go_of_the_connection(site: Site, context: Context
     assert running.cancelled()
 
 
-async def test_an_error_status_is_an_error_with_what_the_page_said(site: Site, context: Context) -> None:
+async def test_an_error_status_is_an_error_with_what_the_page_said(site: WebServer, context: Context) -> None:
     """H2-2"""
     message = await refused(site.url + "/missing", context)
     assert "status 404" in message
@@ -222,27 +226,27 @@ async def test_an_error_status_is_an_error_with_what_the_page_said(site: Site, c
     "decision", [ASK, PolicyDecision(Effect.ALLOW, reason_type="mode"), PolicyDecision(Effect.DENY, reason_type="rule")]
 )
 async def test_this_machine_is_visited_only_if_a_rule_names_it(
-    site: Site, tmp_path: Path, url: str, decision: PolicyDecision
+    site: WebServer, tmp_path: Path, url: str, decision: PolicyDecision
 ) -> None:
     """H1-13"""
     site.page("/", "secret")
     context = make_context(tmp_path, may_fetch=lambda _: decision)
     message = await refused(url.format(port=site.port), context)
     assert "a permission rule names it" in message or "disguised" in message
-    assert not site.heard
+    assert not site.received
     without = make_context(tmp_path)
     await refused(url.format(port=site.port), without)
-    assert not site.heard
+    assert not site.received
 
 
-async def test_a_rule_that_names_an_odd_number_opens_it(site: Site, tmp_path: Path) -> None:
+async def test_a_rule_that_names_an_odd_number_opens_it(site: WebServer, tmp_path: Path) -> None:
     site.page("/", "reached")
     context = make_context(tmp_path, may_fetch=naming("2130706433"))
     assert "reached" in str((await fetch(f"http://2130706433:{site.port}/", context)).content)
 
 
 async def test_a_public_name_that_points_inside_is_refused_even_if_a_rule_names_it(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """H1-13: the name service answers as an attacker's would."""
     site.page("/", "secret")
@@ -258,16 +262,16 @@ async def test_a_public_name_that_points_inside_is_refused_even_if_a_rule_names_
     url = f"http://evil.example:{site.port}/"
     message = await refused(url, make_context(tmp_path, may_fetch=naming("evil.example")))
     assert "evil.example is at 127.0.0.1" in message
-    assert not site.heard
+    assert not site.received
     both = make_context(tmp_path, may_fetch=naming("evil.example", "127.0.0.1"))
     asked.clear()
     assert "secret" in str((await fetch(url, both)).content)
     assert asked.count("evil.example") == 1, "asked twice, the name service could answer differently"
-    assert site.heard[0].headers["host"] == f"evil.example:{site.port}"
+    assert site.received[0].headers["host"] == f"evil.example:{site.port}"
 
 
 async def test_a_rule_that_names_a_private_name_opens_it(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """H1-13: no stranger can own a name such as wiki.corp."""
     site.page("/", "reached")
@@ -281,7 +285,7 @@ async def test_a_rule_that_names_a_private_name_opens_it(
     assert "reached" in str((await fetch(url, make_context(tmp_path, may_fetch=naming("wiki.corp")))).content)
 
 
-async def test_redirects_within_a_host_are_followed(site: Site, context: Context) -> None:
+async def test_redirects_within_a_host_are_followed(site: WebServer, context: Context) -> None:
     site.moved("/old", "/new")
     site.page("/new", "here now")
     outcome = await fetch(site.url + "/old", context)
@@ -289,13 +293,13 @@ async def test_redirects_within_a_host_are_followed(site: Site, context: Context
     assert outcome.display["url"] == site.url + "/new"
 
 
-async def test_a_redirect_to_another_host_is_told_unless_a_rule_allows_it(site: Site, tmp_path: Path) -> None:
+async def test_a_redirect_to_another_host_is_told_unless_a_rule_allows_it(site: WebServer, tmp_path: Path) -> None:
     """H1-13"""
     site.moved("/", f"http://localhost:{site.port}/other")
     site.page("/other", "over there")
     message = await refused(site.url, make_context(tmp_path, may_fetch=naming("127.0.0.1")))
     assert f"http://localhost:{site.port}/other" in message
-    assert [received.path for received in site.heard] == ["/"]
+    assert [received.path for received in site.received] == ["/"]
     assert "over there" in str((await fetch(site.url, make_context(tmp_path, may_fetch=HERE))).content)
 
 
@@ -303,7 +307,7 @@ async def test_a_redirect_to_another_host_is_told_unless_a_rule_allows_it(site: 
     "target", ["http://10.0.0.1/", "http://169.254.169.254/latest", "http://[::1]:9/", "http://0x7f.1/"]
 )
 async def test_a_redirect_to_a_private_address_is_refused_even_where_all_is_allowed(
-    site: Site, tmp_path: Path, target: str
+    site: WebServer, tmp_path: Path, target: str
 ) -> None:
     """H1-13: every hop is checked again."""
     site.moved("/", target)
@@ -312,7 +316,7 @@ async def test_a_redirect_to_a_private_address_is_refused_even_where_all_is_allo
     assert "private network" in message or "disguised" in message
 
 
-async def test_a_redirect_that_a_rule_denies_is_refused(site: Site, tmp_path: Path) -> None:
+async def test_a_redirect_that_a_rule_denies_is_refused(site: WebServer, tmp_path: Path) -> None:
     site.moved("/", "http://forbidden.example/")
     denying = naming("127.0.0.1", others=PolicyDecision(Effect.DENY, "no such sites", reason_type="rule"))
     assert "not allowed: no such sites" in await refused(site.url, make_context(tmp_path, may_fetch=denying))
@@ -320,17 +324,17 @@ async def test_a_redirect_that_a_rule_denies_is_refused(site: Site, tmp_path: Pa
 
 @pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://x.example/", "http://u:p@x.example/", "javascript:1"])
 async def test_a_redirect_to_something_else_than_a_plain_page_is_refused(
-    site: Site, context: Context, target: str
+    site: WebServer, context: Context, target: str
 ) -> None:
     """H1-13"""
     site.moved("/", target)
     assert "cannot be fetched" in await refused(site.url, context)
 
 
-async def test_redirects_in_a_circle_end(site: Site, context: Context) -> None:
+async def test_redirects_in_a_circle_end(site: WebServer, context: Context) -> None:
     site.moved("/", "/")
     assert "More than 5 redirects" in await refused(site.url, context)
-    assert len(site.heard) == 6
+    assert len(site.received) == 6
 
 
 @pytest.mark.parametrize(
@@ -342,7 +346,7 @@ async def test_other_addresses_are_refused_before_anything_is_asked(context: Con
         await WebFetch().check(WebFetchArgs(url), context)
 
 
-async def test_an_unknown_host_and_a_closed_port_are_explained(site: Site, context: Context) -> None:
+async def test_an_unknown_host_and_a_closed_port_are_explained(site: WebServer, context: Context) -> None:
     context.services.may_fetch = lambda _: NAMED
     assert "was not found" in await refused("http://no-such-host.invalid/", context)
     async with serving() as gone:
@@ -359,7 +363,7 @@ def test_the_call_states_the_address_it_would_visit(context: Context) -> None:
 # ---------------------------------------------------------------- memory
 
 
-async def test_the_same_page_comes_from_memory_for_a_quarter_of_an_hour(site: Site, context: Context) -> None:
+async def test_the_same_page_comes_from_memory_for_a_quarter_of_an_hour(site: WebServer, context: Context) -> None:
     """H1-13"""
     now = 1000.0
     tool = WebFetch(clock=lambda: now)
@@ -370,25 +374,25 @@ async def test_the_same_page_comes_from_memory_for_a_quarter_of_an_hour(site: Si
     assert "first" in str((await fetch(site.url + "/#part", context, tool)).content)
     now += 1
     assert "second" in str((await fetch(site.url, context, tool)).content)
-    assert len(site.heard) == 2
+    assert len(site.received) == 2
 
 
-async def test_failures_are_not_remembered_and_memory_is_bounded(site: Site, context: Context) -> None:
+async def test_failures_are_not_remembered_and_memory_is_bounded(site: WebServer, context: Context) -> None:
     tool = WebFetch()
     for _ in range(2):
         with pytest.raises(ToolError):
             await fetch(site.url + "/missing", context, tool)
-    assert len(site.heard) == 2
+    assert len(site.received) == 2
     site.page("/", "x")
     for number in range(40):
         await fetch(f"{site.url}/?{number}", context, tool)
     await fetch(f"{site.url}/?39", context, tool)
-    assert len(site.heard) == 42
+    assert len(site.received) == 42
     await fetch(f"{site.url}/?0", context, tool)
-    assert len(site.heard) == 43
+    assert len(site.received) == 43
 
 
-async def test_a_page_since_denied_is_not_handed_out_from_memory(site: Site, context: Context) -> None:
+async def test_a_page_since_denied_is_not_handed_out_from_memory(site: WebServer, context: Context) -> None:
     tool = WebFetch()
     site.page("/", "x")
     await fetch(site.url, context, tool)

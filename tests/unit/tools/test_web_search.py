@@ -12,8 +12,8 @@ from bobstay.permissions.access import Access
 from bobstay.tools.base import Outcome, ToolError
 from bobstay.tools.builtin.web_search import WebSearch, WebSearchArgs
 from bobstay.tools.search_engines import SearchEngine
-from tests.toolkit import make_context
-from tests.webserver import Site, serving
+from tests.kit.tool_context import make_context
+from tests.kit.web_server import WebServer, serving
 
 ROWS = [
     {"title": "Docs", "url": "https://docs.example.com/a", "content": "About\n  things"},
@@ -23,7 +23,7 @@ ROWS = [
 
 
 @pytest.fixture
-async def site() -> AsyncIterator[Site]:
+async def site() -> AsyncIterator[WebServer]:
     async with serving() as site:
         yield site
 
@@ -35,15 +35,15 @@ async def run(engine: SearchEngine | None, folder: Path, **given: Any) -> Outcom
     return await WebSearch().run(args, context)
 
 
-def answer(site: Site, path: str, data: Any) -> None:
+def answer(site: WebServer, path: str, data: Any) -> None:
     site.page(path, msgspec.json.encode(data), "application/json")
 
 
-def asked(site: Site) -> dict[str, list[str]]:
-    return parse_qs(urlsplit(site.heard[-1].path).query)
+def asked(site: WebServer) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(site.received[-1].path).query)
 
 
-async def test_searxng_is_asked_for_json_and_its_hits_are_listed(site: Site, tmp_path: Path) -> None:
+async def test_searxng_is_asked_for_json_and_its_hits_are_listed(site: WebServer, tmp_path: Path) -> None:
     """H1-13"""
     answer(site, "/search", {"results": ROWS})
     outcome = await run(SearchEngine("searxng", site.url), tmp_path)
@@ -55,18 +55,18 @@ async def test_searxng_is_asked_for_json_and_its_hits_are_listed(site: Site, tmp
     assert [hit["title"] for hit in outcome.display["results"]] == ["Docs", "Blog"]
 
 
-async def test_brave_gets_the_key_in_its_own_header(site: Site, tmp_path: Path) -> None:
+async def test_brave_gets_the_key_in_its_own_header(site: WebServer, tmp_path: Path) -> None:
     rows = [{"title": "T", "url": "https://x.example/", "description": "D"}]
     answer(site, "/brave", {"web": {"results": rows}})
     outcome = await run(SearchEngine("brave", site.url + "/brave", "secret"), tmp_path)
-    assert site.heard[0].headers["x-subscription-token"] == "secret"
+    assert site.received[0].headers["x-subscription-token"] == "secret"
     assert "https://x.example/\n   D" in str(outcome.content)
 
 
-async def test_tavily_gets_the_question_as_json(site: Site, tmp_path: Path) -> None:
+async def test_tavily_gets_the_question_as_json(site: WebServer, tmp_path: Path) -> None:
     answer(site, "/tavily", {"results": ROWS})
     await run(SearchEngine("tavily", site.url + "/tavily", "secret"), tmp_path, allowed_domains=["example.com"])
-    (received,) = site.heard
+    (received,) = site.received
     assert received.method == "POST"
     assert received.headers["authorization"] == "Bearer secret"
     assert msgspec.json.decode(received.body) == {
@@ -83,7 +83,7 @@ def test_the_known_engines_have_their_own_address() -> None:
     assert SearchEngine("searxng", "http://s.example/x/search").endpoint == "http://s.example/x/search"
 
 
-async def test_domains_narrow_the_results_whatever_the_engine_does(site: Site, tmp_path: Path) -> None:
+async def test_domains_narrow_the_results_whatever_the_engine_does(site: WebServer, tmp_path: Path) -> None:
     answer(site, "/search", {"results": ROWS})
     engine = SearchEngine("searxng", site.url)
     only = await run(engine, tmp_path, allowed_domains=["Example.com"])
@@ -96,7 +96,7 @@ async def test_domains_narrow_the_results_whatever_the_engine_does(site: Site, t
     assert "Nothing was found" in str(none.content)
 
 
-async def test_both_lists_of_domains_at_once_make_no_sense(site: Site, tmp_path: Path) -> None:
+async def test_both_lists_of_domains_at_once_make_no_sense(site: WebServer, tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="not both"):
         await run(
             SearchEngine("searxng", site.url), tmp_path, allowed_domains=["a.example"], blocked_domains=["b.example"]
@@ -111,7 +111,7 @@ async def test_both_lists_of_domains_at_once_make_no_sense(site: Site, tmp_path:
         (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", "did not answer in JSON"),
     ],
 )
-async def test_a_useless_answer_is_explained(site: Site, tmp_path: Path, raw: bytes, phrase: str) -> None:
+async def test_a_useless_answer_is_explained(site: WebServer, tmp_path: Path, raw: bytes, phrase: str) -> None:
     site.answers["/search"] = raw
     with pytest.raises(ToolError) as caught:
         await run(SearchEngine("searxng", site.url), tmp_path)
@@ -120,7 +120,7 @@ async def test_a_useless_answer_is_explained(site: Site, tmp_path: Path, raw: by
 
 
 @pytest.mark.parametrize("data", [[], None, {"results": 5}, {"results": [5, {"url": 1}, {"title": "no url"}]}, "x"])
-async def test_an_odd_answer_means_nothing_found(site: Site, tmp_path: Path, data: Any) -> None:
+async def test_an_odd_answer_means_nothing_found(site: WebServer, tmp_path: Path, data: Any) -> None:
     answer(site, "/search", data)
     for kind in ("searxng", "brave"):
         outcome = await run(SearchEngine(kind, site.url + "/search"), tmp_path)

@@ -20,7 +20,7 @@ from bobstay.tools.builtin.write import Write, WriteArgs
 from bobstay.tools.files.atomic_write import ConcurrentChangeError, replace_file
 from bobstay.tools.files.file_content import digest
 from bobstay.tools.files.tool_path import ToolPath
-from tests.toolkit import ledger_of, make_context
+from tests.kit.tool_context import ledger_of, make_context
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from bobstay.tools.base import ToolError
 from bobstay.tools.files.file_content import with_plain_newlines
 from bobstay.tools.files.text_edits import Replacement, apply_replacements
 from bobstay.tools.files.text_match import find_matches
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 
 PIECES = st.lists(
     st.sampled_from(["a", "b", "x y", "\n", "\r\n", "\r", "\t", "é", "\udcff", "\N{NO-BREAK SPACE}", "”", "\0"]),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bobstay.tools.files.numbered_lines import number_changed_lines
 from bobstay.tools.files.patch import MAX_FIELD_SIZE, StructuredHunk, clip_display_text, make_patch, to_display_text
 from bobstay.tools.files.text_diff import diff_lines
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", "", "dd", "-x", "+y"]), max_size=30).map("\n".join)
 

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from tests.unit.providers.sockets import GONE, listening
+from tests.kit.sockets import GONE, listening
 
 
 class Proxy:

@@ -64,7 +64,7 @@ class Person:
         return self._answer(opened)
 
 
-class Listeners:
+class ScriptedHooks:
     """Hooks given as functions by the name of their moment."""
 
     def __init__(self, **answers: Callable[[HookCall], HookOutcome]) -> None:
@@ -79,7 +79,7 @@ class Listeners:
         return self._answers[call.name](call) if call.name in self._answers else NO_OPINION
 
 
-class Routes:
+class ScriptedRoutes:
     """Every model is the scripted one; the name is passed on. `vendor` says whose API it speaks."""
 
     def __init__(
@@ -113,15 +113,15 @@ def price(usage: Usage) -> float:
     return (usage.input * 3 + usage.output * 15) / 1e6
 
 
-class WorldOptions(Struct, kw_only=True):
-    """What a test wants of its world."""
+class ScriptedSessionOptions(Struct, kw_only=True):
+    """What a test wants of its session."""
 
     mode: str = "default"
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
     person: Person | None = None
-    hooks: Listeners | None = None
+    hooks: ScriptedHooks | None = None
     limits: Limits = Limits()
     tools: tuple[Tool[Any], ...] = ()
     fallbacks: tuple[str, ...] = ()
@@ -144,11 +144,11 @@ class WorldOptions(Struct, kw_only=True):
     """Replaces the log of the session by another that has its entries."""
 
 
-class World:
-    """One session in one folder. `run` plays a prompt to its end; `options` are those of `WorldOptions`."""
+class ScriptedSession:
+    """One session in one folder. `run` plays a prompt to its end; `options` are those of `ScriptedSessionOptions`."""
 
     def __init__(self, server: ModelServer, folder: Path, **options: Any) -> None:
-        wanted = WorldOptions(**options)
+        wanted = ScriptedSessionOptions(**options)
         self.server = server
         self.folder = folder
         self._take_at_end = wanted.take_at_end
@@ -156,7 +156,7 @@ class World:
         self.work.mkdir(exist_ok=True)
         self.store = LogStore(str(folder / "sessions"))
         self.person = wanted.person or Person()
-        self.hooks = wanted.hooks or Listeners()
+        self.hooks = wanted.hooks or ScriptedHooks()
         rules = _rules(wanted)
         self.policy = Policy(wanted.mode, rules, root=str(self.work), home=str(folder), can_bypass=True)
         self.shells = ShellSession()
@@ -164,9 +164,8 @@ class World:
         self.log = wanted.wrap_log(log) if wanted.wrap_log is not None else log
         self.journal = Journal(self.log, _restored(branch, wanted))
         self.tool_environment = self._make_tool_environment(wanted)
-        for envelope in branch:
-            self.tool_environment.apply(envelope.event)
-        self.routes = Routes(server.url, wanted.vendor, local=wanted.local, adapter=wanted.adapter)
+        self.routes = ScriptedRoutes(server.url, wanted.vendor, local=wanted.local, adapter=wanted.adapter)
+        self.warnings: list[str] = []
         self.events: list[Event] = []
         self.background = BackgroundCommands(self.journal, self.shells)
         self.journal.observers += (self.policy, self.tool_environment, self.background)
@@ -175,8 +174,8 @@ class World:
         self.driver = Driver(self._agent(wanted), self.journal)
         self.background.record_lost()
 
-    def _make_tool_environment(self, wanted: "WorldOptions") -> ToolEnvironment:
-        return ToolEnvironment(
+    def _make_tool_environment(self, wanted: "ScriptedSessionOptions") -> ToolEnvironment:
+        tool_environment = ToolEnvironment(
             session_id=wanted.session,
             root=self.work,
             directories=(self.work,),
@@ -191,14 +190,14 @@ class World:
             ),
         )
 
-    def _log(self, wanted: "WorldOptions") -> tuple[Log, list[Envelope]]:
-        self.warnings: list[str] = []
+    def _log(self, wanted: "ScriptedSessionOptions") -> tuple[JsonlLog, State]:
+        state = State()
         if not self.store.exists(wanted.session):
             return self.store.create(wanted.session, SessionStarted(str(self.work), "test")), []
         log, branch, self.warnings = self.store.open(wanted.session)
         return log, branch
 
-    def _agent(self, wanted: "WorldOptions") -> Agent:
+    def _agent(self, wanted: "ScriptedSessionOptions") -> Agent:
         available: set[Any] = {"person"} if self.person.can_ask else set()
         registry = ToolRegistry.load(available=available, schema=wanted.schema, extra=wanted.tools, entry_points=False)
         facts = {"session_id": wanted.session, "cwd": str(self.work)}
@@ -254,16 +253,10 @@ class World:
         self.log.close()
 
 
-def _restored(branch: list[Envelope], wanted: "WorldOptions") -> State:
-    if not branch:
-        return State().apply(ModeChanged(wanted.mode))
-    state = State()
-    for envelope in branch:
-        state = state.apply(envelope.event)
-    # As with --model: the model of this start counts, not that of an earlier one.
-    return replace(state, model="", chosen="") if wanted.adapter else state
-
-
-def _rules(wanted: "WorldOptions") -> tuple[Rule, ...]:
+def _rules(wanted: "ScriptedSessionOptions") -> tuple[Rule, ...]:
     lists = ((wanted.allow, Effect.ALLOW), (wanted.deny, Effect.DENY), (wanted.ask, Effect.ASK))
     return tuple(Rule.parse(text, effect, "cli") for texts, effect in lists for text in texts)
+
+
+MakeSession: TypeAlias = Callable[..., ScriptedSession]
+"""Makes a session with these options (`ScriptedSessionOptions`); it ends with the test."""

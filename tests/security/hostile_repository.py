@@ -11,10 +11,10 @@ from typing import Self
 
 import msgspec
 
+from tests.kit.program import BOBSTAY, environment
 from tests.modelserver import Call, ModelServer, Say, Step
 from tests.security.repos import Bait, Evidence, Trap
 from tests.security.repos.bait import put, script
-from tests.wire.program import BOBSTAY, environment
 
 LOOKING_AROUND = (
     Call("Read", {"file_path": "README.md"}, "read"),
@@ -67,10 +67,10 @@ class Listener:
             connection.close()
 
 
-class Scene:
+class HostileRepository:
     """A new hostile repository, with a home that has no settings about it."""
 
-    def __init__(self, trap: Trap, folder: Path, server: ModelServer, listener: Listener) -> None:
+    def __init__(self, trap: Trap, folder: Path, model: ModelServer, listener: Listener) -> None:
         self.trap = trap
         self.repo = folder / "repo"
         self.home = folder / "home"
@@ -79,7 +79,7 @@ class Scene:
         put(self.repo, "README.md", "hello\n")
         self.bait = Bait(folder / "marker", folder / "outside", listener.port)
         self.shim_bait = Bait(folder / "marker-of-a-program", folder / "outside", listener.port)
-        self._server, self._listener = server, listener
+        self._server, self._listener = model, listener
         trap.build(self.repo, self.bait)
 
     def run(self, *arguments: str, shims: bool = False) -> Evidence:

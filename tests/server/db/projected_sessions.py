@@ -1,8 +1,9 @@
 """A database with sessions that are written as the server writes them: append to the log, then project."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import Table, select
 
@@ -13,14 +14,13 @@ from bobstay.server.db.projected_tables import PROJECTIONS, tasks
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.jsonl_log import JsonlLog
 from bobstay.sessions.log_store import LogStore
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 
-PATIENCE = DEADLINE
 UNSTEADY = {"id": ("documents",), "log_size": ("sessions",)}
 """Columns that may differ between an index made live and one made anew."""
 
 
-class Desk:
+class ProjectedSessions:
     def __init__(self, database: Database, store: LogStore, folder: Path) -> None:
         self.database = database
         self.store = store
@@ -29,7 +29,7 @@ class Desk:
         self._logs: dict[str, JsonlLog] = {}
 
     @classmethod
-    async def open(cls, url: str, folder: Path, *, adopt: bool = False) -> "Desk":
+    async def open(cls, url: str, folder: Path, *, adopt: bool = False) -> "ProjectedSessions":
         store = LogStore(str(folder / "sessions"))
         return cls(await Database.open(url, str(folder / "state"), store, adopt=adopt), store, folder)
 
@@ -50,8 +50,8 @@ class Desk:
                 self._put(session, envelope)
         return envelope
 
-    def call(self, id: str, name: str = "Bash", message: str = "m1", place: int = 0, **input: Any) -> Durable:
-        return BlockDone(message, place, ToolCall(id, name, input or {"command": "ls"}))
+    def call(self, id: str, name: str = "Bash", message: str = "m1", index: int = 0, **input: Any) -> Durable:
+        return BlockDone(message, index, ToolCall(id, name, input or {"command": "ls"}))
 
     def result(self, id: str, text: str, **about: Any) -> Durable:
         is_error = about.pop("is_error", False)
@@ -59,7 +59,7 @@ class Desk:
 
     async def settled(self) -> None:
         """All that was put is in the tables."""
-        await asyncio.wait_for(self.database.writer.idle(), PATIENCE)
+        await asyncio.wait_for(self.database.writer.idle(), DEADLINE)
 
     async def table(self, table: Table) -> list[dict[str, Any]]:
         """All rows, in the order of their keys."""
@@ -91,3 +91,7 @@ class Desk:
     def _put(self, session_id: str, envelope: Envelope) -> None:
         self.views[session_id] = self.views[session_id].apply(envelope)
         self.database.put(session_id, envelope, self.views[session_id])
+
+
+OpenProjected: TypeAlias = Callable[..., Awaitable[ProjectedSessions]]
+"""Opens a database at an address, in a folder; it is closed with the test."""

@@ -2,31 +2,29 @@
 
 import http.client
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from tests.deadline import DEADLINE
+from tests.kit.environments import console_variables
+from tests.kit.waiting import DEADLINE
+from tests.modelserver.server import ModelServer
 
 
-class Served:
+class ServedConsole:
     """One state directory; the server on it can be killed and started again."""
 
-    def __init__(self, folder: Path, variables: dict[str, str], *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, model: ModelServer | None = None, **variables: str) -> None:
+        """`arguments` are options of `bobstay serve`; without a `model` it has no key."""
         self.folder = folder
         self.work = folder / "work"
         self.work.mkdir(exist_ok=True)
-        self.variables = {
-            "HOME": str(folder),
-            "BOBSTAY_HOME": str(folder / "bobstay"),
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
-            **variables,
-        }
+        self.variables = {**console_variables(folder, model), **variables}
         self.arguments = arguments
         self.process: subprocess.Popen[str] | None = None
         self.port = 0
@@ -52,6 +50,12 @@ class Served:
         assert answer[0] == 200, answer
         self.cookie = answer[2]["set-cookie"].partition(";")[0]
         return self
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def kill(self) -> None:
         """kill -9."""
@@ -79,9 +83,9 @@ class Served:
         return self.ask("POST", path, {} if body is None else body)
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        status, said, _ = self.raw(method, path, body)
-        assert status < 300, (method, path, status, said)
-        return said
+        status, answer, _ = self.raw(method, path, body)
+        assert status < 300, (method, path, status, answer)
+        return answer
 
     def raw(
         self, method: str, path: str, body: Any = None, more: dict[str, str] | None = None
@@ -94,9 +98,9 @@ class Served:
             data = None if body is None else json.dumps(body)
             connection.request(method, f"/api/v1{path}", data, headers)
             answer = connection.getresponse()
-            said = answer.read()
+            content = answer.read()
             given = {name.lower(): value for name, value in answer.getheaders()}
-            return answer.status, json.loads(said) if said else None, given
+            return answer.status, json.loads(content) if content else None, given
         finally:
             connection.close()
 
@@ -104,25 +108,15 @@ class Served:
         answer = self.post("/sessions", {"cwd": str(self.work), "prompt": prompt, **more})
         return str(answer["id"])
 
-    def until(self, session_id: str, *statuses: str, within: float = DEADLINE) -> Any:
+    def until(self, session_id: str, *statuses: str) -> Any:
         """The session once it is in one of these statuses."""
-        deadline = time.monotonic() + within
-        while True:
-            view = self.get(f"/sessions/{session_id}")
-            if view["status"] in statuses:
-                return view
-            assert time.monotonic() < deadline, f"{view['status']} ({view['error']}), not {statuses}"
-            time.sleep(0.02)
+        return self._until(session_id, lambda view: view["status"] in statuses, f"not {statuses}")
 
     def until_turn(self, session_id: str, count: int) -> Any:
         """The session once its turn of this number is completed."""
-        deadline = time.monotonic() + DEADLINE
-        while True:
-            view = self.until(session_id, "completed")
-            if view["turns"] >= count:
-                return view
-            assert time.monotonic() < deadline, f"{view['turns']} turns"
-            time.sleep(0.02)
+        return self._until(
+            session_id, lambda view: view["status"] == "completed" and view["turns"] >= count, f"not {count} turns"
+        )
 
     def inbox(self) -> list[Any]:
         return list(self.get("/interactions")["interactions"])
@@ -131,26 +125,15 @@ class Served:
         body = {"decision": decision, "input_sha256": item["summary"]["input_sha256"], **more}
         return self.post(f"/interactions/{item['summary']['id']}/decision", body)
 
+    def _until(self, session_id: str, condition: Callable[[Any], bool], why: str) -> Any:
+        deadline = time.monotonic() + DEADLINE
+        while not condition(view := self.get(f"/sessions/{session_id}")):
+            assert time.monotonic() < deadline, f"{view['status']} ({view['error']}), {why}"
+            time.sleep(0.02)
+        return view
+
     def _close(self) -> None:
         assert self.process is not None
         if self.process.stdout is not None:
             self.process.stdout.close()
         self.process = None
-
-
-def orphans(mark: str) -> list[int]:
-    """Processes whose environment or command line has `mark` in it."""
-    found = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit() or int(name) == os.getpid():
-            continue
-        try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                environment = file.read()
-            with open(f"/proc/{name}/cmdline", "rb") as file:
-                command = file.read()
-        except OSError:
-            continue
-        if mark.encode() in environment or mark.encode() in command:
-            found.append(int(name))
-    return found

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from msgspec import Struct
 
 
-class Heard(Struct):
+class ReceivedRequest(Struct):
     """A request as it came in."""
 
     method: str
@@ -17,12 +17,12 @@ class Heard(Struct):
     body: bytes
 
 
-class Site:
+class WebServer:
     """Answers by path. `None` for an answer means: say nothing and keep the connection open."""
 
     def __init__(self) -> None:
         self.answers: dict[str, bytes | None] = {}
-        self.heard: list[Heard] = []
+        self.received: list[ReceivedRequest] = []
         self.port = 0
         self.open: set[asyncio.StreamWriter] = set()
 
@@ -43,7 +43,7 @@ class Site:
         self.open.add(writer)
         try:
             request = await self._request(reader)
-            self.heard.append(request)
+            self.received.append(request)
             missing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 7\r\n\r\nno page"
             answer = self.answers.get(request.path.partition("?")[0], missing)
             if answer is None:
@@ -57,19 +57,19 @@ class Site:
             self.open.discard(writer)
             writer.close()
 
-    async def _request(self, reader: asyncio.StreamReader) -> Heard:
+    async def _request(self, reader: asyncio.StreamReader) -> ReceivedRequest:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         first, *lines = head.rstrip("\r\n").split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         method, path, _ = first.split(" ")
         body = await reader.readexactly(int(headers.get("content-length", "0")))
-        return Heard(method, path, headers, body)
+        return ReceivedRequest(method, path, headers, body)
 
 
 @asynccontextmanager
-async def serving(context: ssl.SSLContext | None = None) -> AsyncIterator[Site]:
-    """A `Site` that listens while the block runs."""
-    site = Site()
+async def serving(context: ssl.SSLContext | None = None) -> AsyncIterator[WebServer]:
+    """A `WebServer` that listens while the block runs."""
+    site = WebServer()
     server = await asyncio.start_server(site.serve, "127.0.0.1", 0, ssl=context)
     site.port = server.sockets[0].getsockname()[1]
     async with server:

@@ -10,7 +10,8 @@ from typing import Any, Self
 
 import claude_agent_sdk
 
-from tests.deadline import DEADLINE
+from tests.kit.environments import engine_variables
+from tests.kit.waiting import DEADLINE
 from tests.modelserver import ModelServer
 
 BOBSTAY = os.path.join(os.path.dirname(sys.executable), "bobstay")
@@ -24,21 +25,12 @@ ARGUMENTS = (
 Frame = dict[str, Any]
 
 
-def environment(server: ModelServer, home: Path) -> dict[str, str]:
-    home.mkdir(exist_ok=True)
+def environment(model: ModelServer, home: Path) -> dict[str, str]:
+    """Those of a program that a host runs, with `home` as its home."""
     return {
-        "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
-        "HOME": str(home),
-        "LANG": "C.UTF-8",
-        "ANTHROPIC_API_KEY": "dummy",
-        "ANTHROPIC_BASE_URL": server.url,
-        "CLAUDE_CODE_MAX_RETRIES": "1",
+        **engine_variables(home, model, "dummy"),
         "CLAUDE_CODE_SDK_READS_SESSION_STATE": "1",
         "CLAUDE_CODE_ENTRYPOINT": "sdk-py",
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "DISABLE_TELEMETRY": "1",
-        "DISABLE_AUTOUPDATER": "1",
-        "DISABLE_ERROR_REPORTING": "1",
     }
 
 

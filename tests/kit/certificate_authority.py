@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 
-class Authority:
+class CertificateAuthority:
     def __init__(self, folder: Path, name: str = "an authority of our own") -> None:
         """Keep the certificate in `folder`, as `file`."""
         self._folder = folder

@@ -1,17 +1,15 @@
-"""A session with a process worker, and helpers that wait for its events."""
+"""Sessions of external engines: a process worker each, a fake engine by default, and waiting for their events."""
 
-import asyncio
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from bobstay.config.environment import Environment
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
 from bobstay.engine.engine_ports import Answer
-from bobstay.model.event import Durable, Envelope, InputQueued, InteractionOpened, RunDone
+from bobstay.model.event import Envelope, InputQueued, InteractionOpened, RunDone
 from bobstay.model.ids import new_id
 from bobstay.model.live_events import Live
 from bobstay.model.message import Text
@@ -19,16 +17,12 @@ from bobstay.model.session_events import InterruptAsked, SessionConfig
 from bobstay.server.capacity import Capacity
 from bobstay.server.inbox import Inbox
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.sessions.session_index import NoIndex
-from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import SessionView, input_hash
-from bobstay.server.streams.hub import Hub
-from bobstay.server.streams.stream_publisher import StreamPublisher
 from bobstay.server.workers.process.engine_process import ShutdownTimeouts
 from bobstay.server.workers.process.process_worker import ProcessWorker
 from bobstay.server.workers.process.spawner import NOTHING, ProcessServices, WorkerFiles
-from bobstay.sessions.log_store import LogStore
-from tests.deadline import DEADLINE
+from tests.kit.environments import engine_variables
+from tests.kit.watched_sessions import WatchedSessions, new_registry
 from tests.modelserver import ModelServer
 
 FAKE = (sys.executable, "-S", str(Path(__file__).with_name("fake_engine.py")))
@@ -36,18 +30,18 @@ QUICK = ShutdownTimeouts(word=0.3, sigint=0.3, sigterm=0.3)
 Kind = TypeVar("Kind")
 
 
-class Case:
+class ProcessSession:
     """One session. Its log is watched from the start; live events are in `shown`."""
 
     def __init__(
         self,
-        world: "World",
+        host: "ProcessSessions",
         session: OpenSession,
         command: tuple[str, ...],
         parts: ProcessServices,
         own: WorkerFiles = NOTHING,
     ) -> None:
-        self.world = world
+        self.host = host
         self.session = session
         self.worker = ProcessWorker("agent-1", 1, session, command, parts, own)
         self.shown: list[Live] = []
@@ -92,10 +86,7 @@ class Case:
     async def holds(self, condition: Callable[[], bool]) -> None:
         """Wait until something is so, looking whenever the log grows."""
         try:
-            async with asyncio.timeout(DEADLINE):
-                while not condition():
-                    changed = self.world.changed
-                    await changed.wait()
+            await self.host.until_holds(condition)
         except TimeoutError:
             raise AssertionError(f"never: {[type(entry.event).__name__ for entry in self.entries()]}") from None
 
@@ -103,7 +94,7 @@ class Case:
         return await self.until(InteractionOpened, count)
 
     async def answer(self, opened: InteractionOpened, answer: Answer) -> None:
-        await self.world.inbox.decide(opened.id, answer, input_hash(opened.call))
+        await self.host.inbox.decide(opened.id, answer, input_hash(opened.call))
 
     async def turn(self, text: str) -> RunDone:
         """Say something and wait for the end of the turn."""
@@ -112,7 +103,9 @@ class Case:
         return await self.until(RunDone, before + 1)
 
 
-class World:
+class ProcessSessions(WatchedSessions):
+    """One server's sessions. `create` gives each a worker."""
+
     def __init__(
         self, directory: Path, model: ModelServer | None = None, *, trusted: bool = True, **variables: str
     ) -> None:
@@ -120,53 +113,39 @@ class World:
         self.cwd = directory / "work"
         self.cwd.mkdir(exist_ok=True)
         self.inbox = Inbox()
-        self.registry = SessionRegistry(LogStore(str(directory / "sessions")), StreamPublisher(Hub()), NoIndex())
-        self.registry.listeners.append(self._on_entry)
-        self.changed = asyncio.Event()
-        self.cases: list[Case] = []
-        self.environment = Environment.read(_variables(directory / "home", model) | variables)
+        self.watch(new_registry(directory / "sessions"))
+        self.registry.listeners.append(self._update_inbox)
+        self.sessions: list[ProcessSession] = []
+        self.environment = Environment.read({**engine_variables(directory / "home", model), **variables})
         if trusted:  # an engine nobody knows starts in no other folder
-            TrustStore(self.environment.paths.bobstay).put(str(self.cwd), executable_parts(str(self.cwd)))
+            self.trust()
 
-    def case(self, command: tuple[str, ...] = FAKE, *, config: Any = None, id: str = "", **parts: Any) -> Case:
-        """A session and its worker. `config` are fields of its configuration; `id` takes up an existing session."""
-        if id:
-            session = self.registry.open(id)
-        else:
-            session = self.registry.create(str(self.cwd), SessionConfig(engine="fake", **(config or {})))
+    def trust(self) -> None:
+        TrustStore(self.environment.paths.bobstay).put(str(self.cwd), executable_parts(str(self.cwd)))
+
+    def create(self, command: tuple[str, ...] = FAKE, *, config: Any = None, **parts: Any) -> ProcessSession:
+        """A new session; `config` are fields of its configuration, `parts` of the services of its worker."""
+        session = self.registry.create(str(self.cwd), SessionConfig(engine="fake", **(config or {})))
         return self.around(session, command, **parts)
 
-    def around(self, session: OpenSession, command: tuple[str, ...] = FAKE, **parts: Any) -> Case:
+    def around(self, session: OpenSession, command: tuple[str, ...] = FAKE, **parts: Any) -> ProcessSession:
+        """A worker for an open session."""
         own = parts.pop("own", NOTHING)
         shared = ProcessServices(
             self.environment, self.inbox, parts.pop("capacity", Capacity(8)), str(self.directory / "tmp"), **parts
         )
-        case = Case(self, session, command, shared, own)
-        self.cases.append(case)
-        return case
+        self.sessions.append(ProcessSession(self, session, command, shared, own))
+        return self.sessions[-1]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     async def close(self) -> None:
-        for case in self.cases:
-            await case.worker.stop("killed")
+        for session in self.sessions:
+            await session.worker.stop("killed")
 
-    def _on_entry(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
-        event: Durable = envelope.event
-        self.inbox.observe(after.id, event)
-        changed, self.changed = self.changed, asyncio.Event()
-        changed.set()
-
-
-def _variables(home: Path, model: ModelServer | None) -> dict[str, str]:
-    home.mkdir(exist_ok=True)
-    found = {
-        "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
-        "HOME": str(home),
-        "LANG": "C.UTF-8",
-        "ANTHROPIC_API_KEY": "dummy-k3y-of-n0-worth",
-        "CLAUDE_CODE_MAX_RETRIES": "1",
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "DISABLE_TELEMETRY": "1",
-        "DISABLE_AUTOUPDATER": "1",
-        "DISABLE_ERROR_REPORTING": "1",
-    }
-    return found | ({"ANTHROPIC_BASE_URL": model.url} if model is not None else {})
+    def _update_inbox(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
+        self.inbox.observe(after.id, envelope.event)
