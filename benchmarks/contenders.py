@@ -37,7 +37,7 @@ class Contender(msgspec.Struct, frozen=True):
     def command(self, prompt: str, base: str) -> list[str]:
         return [self.program, *(word.format(prompt=prompt, base=base) for word in self.arguments)]
 
-    def surroundings(self, home: Path, base: str, search: str) -> dict[str, str]:
+    def environment_for(self, home: Path, base: str, search: str) -> dict[str, str]:
         """The whole environment of a run: nothing of ours is inherited."""
         plain = {"PATH": search, "HOME": str(home), "LANG": "C.UTF-8", "TERM": "xterm-256color", "SHELL": "/bin/bash"}
         own = {name: value.format(base=base, home=home) for name, value in self.environment.items()}
@@ -83,7 +83,7 @@ def search_path(folder: str) -> str:
 
 def with_version(contender: Contender, home: Path, search: str) -> Contender:
     """The same with what it says its version is."""
-    environment = contender.surroundings(home, "http://127.0.0.1:9", search)
+    environment = contender.environment_for(home, "http://127.0.0.1:9", search)
     told = subprocess.run(
         [contender.program, "--version"],
         env=environment,

@@ -108,7 +108,7 @@ class Profile:
         return output
 
     def _python(self, program: str) -> float:
-        environment = self._ours.surroundings(self._scratch.home(self._ours), self._scratch.base, self._search)
+        environment = self._ours.environment_for(self._scratch.home(self._ours), self._scratch.base, self._search)
         process = subprocess.Popen([sys.executable, "-c", program], env=environment, cwd=self._scratch.work)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

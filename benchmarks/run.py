@@ -50,7 +50,7 @@ class Process:
         self.run = self.directory.name
         self.needed = 1 if scenario in ("hi", "stream") else count + 1
         self._command = contender.command(f"BENCH:{self.run}:{scenario}:{count} go", scratch.base)
-        self._environment = contender.surroundings(scratch.home(contender), scratch.base, search)
+        self._environment = contender.environment_for(scratch.home(contender), scratch.base, search)
         self._output = Path(f"{self.directory}.out").open("w+b")  # noqa: SIM115 - it lives as long as the process
 
     def start(self) -> None:
@@ -206,7 +206,7 @@ def _alone(contender: Contender, scratch: Scratch, search: str, scenario: str, c
 
 def _command(command: list[str], contender: Contender, scratch: Scratch, search: str) -> tuple[Measured, str]:
     """A command that asks no model, the second of two runs, and what it printed."""
-    environment = contender.surroundings(scratch.home(contender), scratch.base, search)
+    environment = contender.environment_for(scratch.home(contender), scratch.base, search)
     subprocess.run(command, env=environment, cwd=scratch.work, capture_output=True, check=True)
     load, others, began = os.getloadavg()[0], Others(scratch.model), time.monotonic_ns()
     process = subprocess.Popen(command, env=environment, cwd=scratch.work, stdout=subprocess.PIPE, text=True)

@@ -76,7 +76,7 @@ class Publisher:
     def new(self, size: int = len(WORDS)) -> dict[str, Any]:
         """Begin a session, with texts of so many characters."""
         self._session = self._registry.create("/", SessionConfig())
-        self._entries = talk(WORDS * (size // len(WORDS)))
+        self._entries = conversation(WORDS * (size // len(WORDS)))
         return {"session": self._session.id}
 
     async def publish(self, number: int, rate: float) -> dict[str, Any]:
@@ -105,8 +105,8 @@ class Publisher:
         return {"memory": memory(), "clients": len(self._hub.clients())}
 
 
-def talk(words: str) -> Iterator[tuple[Durable, bool]]:
-    """Turns of a talk as an engine stores them, each with whether it must be on the disk before anything follows.
+def conversation(words: str) -> Iterator[tuple[Durable, bool]]:
+    """Turns as an engine stores them, each event with whether it must be on the disk before anything follows.
 
     What the model says begins with when it was made.
     """

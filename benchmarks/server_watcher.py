@@ -16,12 +16,12 @@ class Item(msgspec.Struct):
     data: msgspec.Raw = msgspec.Raw()
 
 
-class Words(msgspec.Struct):
+class TextBlock(msgspec.Struct):
     text: str
 
 
 class Block(msgspec.Struct):
-    block: Words
+    block: TextBlock
 
 
 _items = msgspec.json.Decoder(list[Item])

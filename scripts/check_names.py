@@ -83,6 +83,7 @@ ALLOWED = {
     ("src/bobstay/server/api/inventory_routes.py", "surroundings"): "operation ids of the API stay",
     ("src/bobstay/server/api/inventory_routes.py", "place"): "operation ids of the API stay",
     ("src/bobstay/server/api/sessions_routes.py", "go_on"): "operation ids of the API stay",
+    ("src/bobstay/server/compat/compat_rest.py", "go_on"): "the audit log records calls by this name",
     ("src/bobstay/server/api/providers_routes.py", "verdict"): "schema names of the API stay",
 }
 """Beginnings of paths and a word that is right there, with the reason."""

@@ -149,7 +149,7 @@ class SmallModel:
             exchange = JudgeExchange([])
             try:
                 await _collect(route, request, exchange)
-                return read_verdict(exchange)
+                return read_reply(exchange)
             except ProviderError as error:
                 if not error.retryable or attempt == ATTEMPTS:
                     raise
@@ -196,7 +196,7 @@ def choose_small_model(configured: str | None, session_model: str) -> str:
     return SMALL_MODELS.get(provider, session_model)
 
 
-def read_verdict(exchange: JudgeExchange) -> JudgeReply:
+def read_reply(exchange: JudgeExchange) -> JudgeReply:
     """Read the verdict: one call of `verdict`, or a single JSON object and nothing else. Raises `UnusableReply`."""
     if not exchange.complete:
         raise UnusableReply("the answer is incomplete")
