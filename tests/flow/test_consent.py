@@ -269,7 +269,7 @@ async def test_a_hook_at_the_prompt_may_add_context_or_block_it(model: ModelServ
     session = make_session(hooks=ScriptedHooks(UserPromptSubmit=hook(context=("BESIDE",))))
     await session.run(model.play("beside", END))
     assert "BESIDE" in str(model.requests[-1].body["messages"])
-    session.hooks._answers["UserPromptSubmit"] = hook(decision="block", reason="not today")
+    session.hooks.answers["UserPromptSubmit"] = hook(decision="block", reason="not today")
     done = await session.run(model.play("blocked", END))
     assert (done.ending, len(model.requests)) == ("prompt_blocked", 1)
     assert "not today" in done.text

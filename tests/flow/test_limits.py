@@ -54,7 +54,7 @@ async def test_the_time_limit_cuts_a_running_tool(model: ModelServer, make_sessi
     (reply,) = [event.reply for event in session.of(ToolDone)]
     assert "the time for this run was over" in reply.text
     assert [event.why for event in session.of(Prompted)] == ["", "time_limit"]
-    assert session.shells._running == {}
+    assert session.shells.detach() == (), "no command runs any more"
 
 
 async def test_the_time_limit_cuts_a_hook_that_looks_at_the_prompt(

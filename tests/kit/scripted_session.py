@@ -69,14 +69,14 @@ class ScriptedHooks:
 
     def __init__(self, **answers: Callable[[HookCall], HookOutcome]) -> None:
         self.calls: list[HookCall] = []
-        self._answers = answers
+        self.answers = answers
 
     def wants(self, name: HookName, subject: str = "") -> bool:
-        return name in self._answers
+        return name in self.answers
 
     async def run(self, call: HookCall) -> HookOutcome:
         self.calls.append(call)
-        return self._answers[call.name](call) if call.name in self._answers else NO_OPINION
+        return self.answers[call.name](call) if call.name in self.answers else NO_OPINION
 
 
 class ScriptedRoutes:

@@ -10,6 +10,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
+from bobstay.server.auth import client_store
 from tests.server.auth.auth_server import AuthServer
 
 PLACES = ("/api/v1/things", "/api/v1/stream", "/api/v1/health", "/", "/app.js", "/api/v1/nowhere", "/api/v1/auth/me")
@@ -259,12 +260,14 @@ async def test_the_secret_of_a_cookie_is_no_token_and_the_other_way_round(auth_s
     assert (await auth_server.ask("GET", "/api/v1/things", swapped)).status == 401
 
 
-async def test_tables_that_fail_give_an_error_with_words_and_let_nobody_in(tmp_path: Path) -> None:
+async def test_tables_that_fail_give_an_error_with_words_and_let_nobody_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_store, "FRESH", 0.0)
     async with AuthServer(tmp_path) as auth_server:
         page = await auth_server.enter()
         async with auth_server.engine.begin() as connection:
             await connection.exec_driver_sql("ALTER TABLE auth_clients RENAME TO elsewhere")
-        auth_server.auth.clients._cache.clear()
         reply = await auth_server.ask("GET", "/api/v1/things", page)
         assert (reply.status, reply.code) == (507, "storage")
         assert b"Traceback" not in reply.body

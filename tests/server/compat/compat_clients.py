@@ -24,6 +24,7 @@ class Sse:
         self.headers: dict[str, str] = {}
         self.blocks: list[str] = []
         """Everything between empty lines."""
+        self._waiting: list[str] = []
 
     async def begin(self) -> None:
         head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
@@ -43,8 +44,6 @@ class Sse:
         block = self._waiting.pop(0)
         self.blocks.append(block)
         return block
-
-    _waiting: list[str] = []
 
     async def until(self, wanted: Callable[[Message], bool]) -> list[Message]:
         """The events up to the first that is wanted."""
@@ -79,7 +78,6 @@ async def sse(server: RunningConsole, path: str, headers: dict[str, str] | None 
     lines = [f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in given.items()), "", ""]
     writer.write("\r\n".join(lines).encode())
     stream = Sse(reader, writer)
-    stream._waiting = []
     async with asyncio.timeout(DEADLINE):
         await stream.begin()
     try:

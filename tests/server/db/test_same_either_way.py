@@ -130,13 +130,12 @@ def test_whatever_is_dropped_comes_back_from_the_logs(
     """S003-42, S003-43: a small queue that overflows, entries nobody told of, a restart in between: all is there."""
 
     async def holds() -> None:
-        with tempfile.TemporaryDirectory() as name:
+        with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as changed:
+            changed.setattr(writing, "MOST_WAITING", queue)
             first = await ProjectedSessions.open("", Path(name))
             try:
-                for place, (session, event, _) in enumerate(history):
-                    first.write(event, session=session, put=place < cut)
-                    if place % (queue * 2) == queue:
-                        first.database.writer._drop()
+                for index, (session, event, _) in enumerate(history):
+                    first.write(event, session=session, put=index < cut)
                 for session in first.views:
                     first.database.refresh(session)
                 await first.settled()

@@ -140,8 +140,7 @@ async def test_it_ends_by_itself_when_nobody_has_followed_for_a_while(
     monkeypatch.setattr(diff_watcher, "IDLE_SECONDS", 0.05)
     window.follow()
     await window.worker.start()
-    task = window.worker._task
-    assert task is not None
+    (task,) = (task for task in asyncio.all_tasks() if task.get_name() == "git diff session-1")
     done, _ = await asyncio.wait([task], timeout=0.5)
     assert not done, "somebody looks"
     window.host.hub.remove_client(window.client)
@@ -158,8 +157,7 @@ async def test_following_everything_is_not_looking_at_one_session(
     monkeypatch.setattr(diff_watcher, "IDLE_SECONDS", 0.05)
     window.host.hub.subscribe(EVERYTHING, window.client)
     await window.worker.start()
-    task = window.worker._task
-    assert task is not None
+    (task,) = (task for task in asyncio.all_tasks() if task.get_name() == "git diff session-1")
     await asyncio.wait_for(asyncio.wait([task]), DEADLINE)
 
 

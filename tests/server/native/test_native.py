@@ -238,7 +238,7 @@ async def test_the_context_limit_is_that_of_the_model_and_of_the_settings(
     view = await console.launch(prompt, model="claude-haiku-4-5")
     done = await console.until_status(view.id, "completed")
     assert done.context_limit == lookup("claude-haiku-4-5").context
-    settings = Path(console.services.environment.paths.bobstay) / "settings.json"
+    settings = Path(console.environment.paths.bobstay) / "settings.json"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text('{"models": {"claude-haiku-4-5": {"context": 123456}}}')
     again = await console.launch(model.play("again", Step(blocks=[Say("Hello.")])), model="claude-haiku-4-5")

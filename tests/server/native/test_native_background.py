@@ -30,8 +30,7 @@ async def test_the_end_of_a_background_command_begins_a_turn(model: ModelServer,
 async def test_an_agent_with_a_background_command_is_not_put_to_sleep(
     model: ModelServer, start_console: StartConsole
 ) -> None:
-    console = await start_console()
-    console.runner._idle = -1.0
+    console = await start_console(idle_seconds=-1.0)
     steps = [Step(blocks=[Call("Bash", COMMAND, "b")]), Step(blocks=[Say("It runs.")]), Step(blocks=[Say("It ended.")])]
     view = await console.launch(model.play("up", *steps), allowed_tools=("Bash",))
     await console.until(view.id, lambda view: view.status == "completed")

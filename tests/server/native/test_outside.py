@@ -107,7 +107,7 @@ async def test_those_who_want_to_be_reached_at_once_share_one_socket(
 ) -> None:
     """A second socket under the same name would leave the first open and unreachable."""
     console = await start_console()
-    environment = console.services.environment
+    environment = console.environment
     session = await open_session(Options(cwd=str(console.work)), environment=environment)
     contact = ControlSocket()
     contact.attach(session)

@@ -29,14 +29,14 @@ class SlowWorker(NativeWorker):
 
 def _slow(console: BareConsole, ready: asyncio.Event) -> Runner:
     """A runner for `console` whose agents are up when `ready` is set."""
-    parts = NativeServices(console.services.environment, console.inbox, Capacity(8))
+    parts = NativeServices(console.environment, console.inbox, Capacity(8))
 
     def make(id: str, epoch: int, session: OpenSession) -> NativeWorker:
         worker = SlowWorker(id, epoch, session, parts)
         worker.ready = ready
         return worker
 
-    console.runner = console.services.runner = Runner(console.registry, make)
+    console.host_workers(make)
     return console.runner
 
 

@@ -148,9 +148,9 @@ async def test_an_agent_that_is_gone_and_should_run_is_started_again(
     view = await console.launch(model.play("second", Step(blocks=[Say("done")])))
     post = console.runner.slots[view.id]
     assert isinstance(post.worker, NativeWorker)
-    assert post.worker._task is not None
-    post.worker._task.cancel()
-    await asyncio.wait([post.worker._task])
+    (task,) = (task for task in asyncio.all_tasks() if task.get_name() == f"native {view.id}")
+    task.cancel()
+    await asyncio.wait([task])
     assert not post.worker.alive()
     gate.open()
     done = await console.until_status(view.id, "completed")

@@ -162,6 +162,10 @@ class Tab:
                         return self.frames[self._position - 1]
                 await self.receive()
 
+    def rewind(self) -> None:
+        """Wait for frames from the first one again."""
+        self._position = 0
+
     async def receive(self) -> None:
         """Take in one message."""
         message = await self.connection.recv(decode=False)

@@ -412,4 +412,4 @@ async def test_many_topics_of_one_tab_come_over_one_connection(testbed: StreamTe
             )
             mine = [frame["seq"] for frame in watcher.durable() if frame["session_id"] == session.id]
             assert mine == list(range(1, 301))
-            watcher._position = 0
+            watcher.rewind()

@@ -30,7 +30,7 @@ class Clock:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self._later: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._later: list[tuple[float, int, asyncio.TimerHandle, Callable[[], object]]] = []
         self._loop = asyncio.new_event_loop()
         self._loop.close()
 
@@ -40,20 +40,20 @@ class Clock:
     def call_later(self, delay: float, callback: Callable[[], object], /) -> asyncio.TimerHandle:
         assert delay > 0
         handle = asyncio.TimerHandle(self.now + delay, callback, (), self._loop)
-        heapq.heappush(self._later, (self.now + delay, len(self._later), handle))
+        heapq.heappush(self._later, (self.now + delay, len(self._later), handle, callback))
         return handle
 
     def pass_by(self, seconds: float) -> None:
         end = self.now + seconds
         while self._later and self._later[0][0] <= end:
-            self.now, _, handle = heapq.heappop(self._later)
+            self.now, _, handle, callback = heapq.heappop(self._later)
             if not handle.cancelled():
-                handle._run()
+                callback()
         self.now = end
 
     @property
     def pending(self) -> int:
-        return sum(not handle.cancelled() for _, _, handle in self._later)
+        return sum(not handle.cancelled() for _, _, handle, _ in self._later)
 
 
 class Screen:

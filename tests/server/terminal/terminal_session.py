@@ -14,7 +14,9 @@ SESSION = "11111111-2222-4333-8444-555555555555"
 
 
 class TerminalSession:
-    def __init__(self, folder: Path, id: str = "term-1", **options: Any) -> None:
+    def __init__(
+        self, folder: Path, id: str = "term-1", record: Callable[[Durable], object] | None = None, **options: Any
+    ) -> None:
         self.log: list[Durable] = []
         environment = {
             "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -25,7 +27,7 @@ class TerminalSession:
             **options.pop("environment", {}),
         }
         self.terminal = TerminalWorker(
-            id, 1, SESSION, self.log.append, cwd=str(folder), environment=environment, **options
+            id, 1, SESSION, record or self.log.append, cwd=str(folder), environment=environment, **options
         )
 
     def read(self) -> "TerminalReader":

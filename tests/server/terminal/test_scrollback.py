@@ -14,6 +14,7 @@ from bobstay.server.workers.scrollback import (
     TerminalExited,
     TerminalOutput,
 )
+from tests.kit.waiting import DEADLINE
 
 
 async def taken(follower: ScrollbackSubscriber) -> list[TerminalOutput | ScrollbackReset | TerminalExited]:
@@ -132,7 +133,8 @@ def test_a_follower_sees_what_was_said_or_is_told_of_the_gap(
             scrollback.add(piece)
             whole += piece
             if data.draw(st.booleans()):
-                while (found := follower._next()) is not None:
+                while place < len(whole):
+                    found = await asyncio.wait_for(follower.next_piece(), DEADLINE)
                     if isinstance(found, ScrollbackReset):
                         place = found.offset
                     elif isinstance(found, TerminalOutput):

@@ -4,7 +4,6 @@ import asyncio
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -235,14 +234,11 @@ async def test_typing_into_an_ended_terminal_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [({"command": ("no-such-program",)}, "was not found"), ({"cwd": "gone"}, "no longer exists")],
+    ("cwd", "command", "message"),
+    [("", ("no-such-program",), "was not found"), ("gone", (), "no longer exists")],
 )
-async def test_what_cannot_start_says_why(tmp_path: Path, options: dict[str, object], message: str) -> None:
-    given: dict[str, Any] = {key: value for key, value in options.items() if key == "command"}
-    session = TerminalSession(tmp_path, **given)
-    if "cwd" in options:
-        session.terminal._cwd = str(tmp_path / "gone")
+async def test_what_cannot_start_says_why(tmp_path: Path, cwd: str, command: tuple[str, ...], message: str) -> None:
+    session = TerminalSession(tmp_path / cwd, command=command)
 
     with pytest.raises(WorkerError, match=message):
         await session.terminal.start()
@@ -253,12 +249,10 @@ async def test_what_cannot_start_says_why(tmp_path: Path, options: dict[str, obj
 
 
 async def test_a_full_disk_does_not_keep_a_terminal_from_ending(tmp_path: Path) -> None:
-    session = TerminalSession(tmp_path)
-
     def full(_: object) -> None:
         raise LogFull("no space left")
 
-    session.terminal._record = full
+    session = TerminalSession(tmp_path, record=full)
     await session.terminal.start()
     pid = session.terminal.pid
     await session.terminal.stop()

@@ -231,7 +231,7 @@ async def test_thinking_is_left_to_the_model_or_bounded(user: UserFolders) -> No
     chosen: list[Any] = []
     for tokens in (2000, 0, None):
         session.set_thinking(tokens)
-        chosen.append(session._driver.agent.settings.thinking)
+        chosen.append(session.driver.agent.thinking)
     assert chosen[:2] == [2000, "off"]
     assert chosen[2] in ("off", "adaptive")
     await session.close()

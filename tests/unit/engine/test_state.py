@@ -123,12 +123,14 @@ def test_an_older_chain_is_not_changed_by_what_is_added_to_a_newer_one() -> None
 
 
 def test_sessions_of_one_process_share_no_messages() -> None:
-    first = State()
+    first, second = State(), State()
     for number in range(3):
-        first = first.apply(Prompted(str(number), (Text("words"),))).apply(BlockDone(str(number), 0, Text("answer")))
-    assert len(first.closed) > 0
+        first = first.apply(Prompted(str(number), (Text("first"),))).apply(BlockDone(str(number), 0, Text("answer")))
+        second = second.apply(Prompted(str(number), (Text("second"),))).apply(BlockDone(str(number), 0, Text("answer")))
+    assert len(first.closed) == len(second.closed) > 0
+    assert "second" not in str(first.closed.to_list())
+    assert "first" not in str(second.closed.to_list())
     assert State().closed is not State().closed
-    assert not State().closed._items
 
 
 TELLS: tuple[Literal["wake", "next_turn", "no"], ...] = ("wake", "next_turn", "no")

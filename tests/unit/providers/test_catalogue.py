@@ -1,5 +1,8 @@
 """The model catalogue."""
 
+import json
+from importlib.resources import files
+
 import msgspec
 import pytest
 
@@ -128,7 +131,8 @@ def test_every_shipped_entry_makes_sense() -> None:
     for alias, name in catalogue.aliases.items():
         assert catalogue.lookup(alias).known, alias
         assert catalogue.resolve(alias) == name
-    for name, info in catalogue._models.items():
+    shipped = json.loads(files("bobstay.providers").joinpath("catalogue.json").read_bytes())["models"]
+    for name, info in ((name, catalogue.lookup(name)) for name in shipped):
         assert info.display, name
         assert 0 < info.output <= info.context, name
         for price in (info.price, info.long.price if info.long else None):
