@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
+    from tests.kit.installed_command import InstalledCommand
     from tests.kit.scripted_session import MakeSession, ScriptedSession
     from tests.modelserver.server import ModelServer
 
@@ -35,6 +36,14 @@ def model() -> Iterator[ModelServer]:
 
     with ModelServer() as running:
         yield running
+
+
+@pytest.fixture
+def command(model: ModelServer, tmp_path: Path) -> InstalledCommand:
+    """The installed command in a new home and project."""
+    from tests.kit.installed_command import InstalledCommand
+
+    return InstalledCommand(model, tmp_path)
 
 
 @pytest.fixture

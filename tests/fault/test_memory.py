@@ -1,11 +1,10 @@
 """A long run in one process: memory grows linearly with the conversation (F25)."""
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from bobstay.model.ids import new_id
-from tests.kit.program import BOBSTAY, environment
+from tests.kit.installed_command import InstalledCommand
 from tests.modelserver import Call, ModelServer, Say, Step
 
 STEPS, OUTPUT = 300, 16_000
@@ -14,12 +13,10 @@ BOUND = 64_000
 as messages, as the text of the request and in the socket's buffers, each a few MB."""
 
 
-def test_memory_grows_no_faster_than_the_talk(model: ModelServer, tmp_path: Path) -> None:
-    work = tmp_path / "work"
-    work.mkdir()
+def test_memory_grows_no_faster_than_the_talk(model: ModelServer, command: InstalledCommand) -> None:
     for number in range(STEPS):
         lines = (f"{number} " + "x" * 90 + "\n") * (OUTPUT // 93)
-        (work / f"{number}.txt").write_text(lines)
+        (command.work / f"{number}.txt").write_text(lines)
     resident: list[int] = []
 
     def answer(body: dict[str, Any]) -> Step:
@@ -29,15 +26,7 @@ def test_memory_grows_no_faster_than_the_talk(model: ModelServer, tmp_path: Path
             return Step(blocks=[Say("Done.")])
         return Step(blocks=[Call("Read", {"file_path": f"{number}.txt"}, f"r{number}")])
 
-    process = subprocess.Popen(
-        [BOBSTAY, "-p", "--session-id", new_id(), "--", model.play("long", answer)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=work,
-        env=environment(model, tmp_path / "home"),
-    )
+    process = command.start("-p", "--session-id", new_id(), "--", model.play("long", answer))
     out, errors = process.communicate(timeout=200)
     assert (out, errors, process.returncode) == ("Done.\n", "", 0)
     assert len(model.requests[-1].raw) > STEPS * OUTPUT

@@ -4,7 +4,6 @@ import asyncio
 import json
 import shlex
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
@@ -15,7 +14,7 @@ from bobstay.engine.auto_mode import AutoModeApproval
 from bobstay.engine.engine_ports import Answer
 from bobstay.hooks.hook_event import HookOutcome
 from bobstay.model.event import Advised, InteractionOpened, ToolDone, ToolStarted
-from tests.kit.program import BOBSTAY, environment
+from tests.kit.installed_command import InstalledCommand
 from tests.kit.scripted_session import MakeSession, Person, ScriptedHooks, ScriptedSession
 from tests.modelserver.dialect import ModelRequest
 from tests.modelserver.script import Call, Counts, Say, Step, Think
@@ -337,30 +336,21 @@ def test_the_small_model_of_the_same_maker_judges(configured: str | None, own: s
     assert choose_small_model(configured, own) == chosen
 
 
-async def test_the_installed_program_judges_by_its_settings(model: ModelServer, tmp_path: Path) -> None:
+def test_the_installed_program_judges_by_its_settings(model: ModelServer, command: InstalledCommand) -> None:
     """All the way from the command line: mode, model and lists, the cost in the result, the judgement in the log."""
 
     def first(body: dict[str, Any]) -> Step:
         return says("allow", "part of the job") if body["model"] == JUDGE else touch()
 
     token = model.play("program", first, END)
-    (tmp_path / "work").mkdir()
     settings = {"autoMode": {"model": JUDGE, "allow": ["touching things"]}, "sandbox": {"enabled": False}}
-    process = await asyncio.create_subprocess_exec(
-        *(BOBSTAY, "-p", token, "--output-format", "json", "--model", "claude-sonnet-5-5"),
-        *("--permission-mode", "auto", "--settings", json.dumps(settings)),
-        cwd=tmp_path / "work",
-        env=environment(model, tmp_path / "home"),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await asyncio.wait_for(process.communicate(), 30)
-    assert (tmp_path / "work/made").exists(), err
-    result = json.loads(out)
+    options = ("--output-format", "json", "--model", "claude-sonnet-5-5", "--permission-mode", "auto")
+    ended = command.run("-p", token, *options, "--settings", json.dumps(settings))
+    assert (command.work / "made").exists(), ended.stderr
+    result = json.loads(ended.stdout)
     assert (result["subtype"], result["permission_denials"]) == ("success", [])
     assert JUDGE in result["modelUsage"]
     (asked,) = [each for each in model.requests if each.body["model"] == JUDGE]
     assert "touching things" in str(asked.body["system"])
-    (log,) = (tmp_path / "home/.bobstay/sessions").glob("*.jsonl")
+    (log,) = (command.home / ".bobstay/sessions").glob("*.jsonl")
     assert '"type":"advised"' in log.read_text()

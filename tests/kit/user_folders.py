@@ -1,26 +1,28 @@
 """A user's home, a project and a file of managed settings in a temporary folder, and sessions opened there."""
 
+from __future__ import annotations
+
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from bobstay.assembly.build_session import open_session
-from bobstay.assembly.session import AgentSession
-from bobstay.config.environment import Environment
-from bobstay.config.options import Options
 from bobstay.config.paths import Paths
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bobstay.assembly.session import AgentSession
 
 
 class UserFolders:
-    """`home`, `work` and `managed.json`; sessions get `variables` and no others."""
+    """`home`, `work` and `managed.json`; what runs there gets `variables` and no others."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.home, self.work, self.managed = folder / "home", folder / "work", folder / "managed.json"
-        self.home.mkdir()
-        self.work.mkdir()
+        self.home.mkdir(exist_ok=True)
+        self.work.mkdir(exist_ok=True)
         self.variables = {"HOME": str(self.home), "PATH": "/usr/bin:/bin"}
 
     @property
@@ -36,6 +38,10 @@ class UserFolders:
 
     async def open(self, **options: Any) -> AgentSession:
         """A session in `work`, by the options of the command line."""
+        from bobstay.assembly.build_session import open_session
+        from bobstay.config.environment import Environment
+        from bobstay.config.options import Options
+
         options.setdefault("model", "demo")
         environment = replace(Environment.read(self.variables), paths=self.paths)
         return await open_session(Options(cwd=str(self.work), **options), environment=environment)

@@ -7,31 +7,29 @@ from typing import Any
 import pytest
 from claude_agent_sdk import ClaudeAgentOptions, query
 
-from tests.kit.program import BOBSTAY, environment
+from tests.kit.installed_command import InstalledCommand
+from tests.kit.program import BOBSTAY
 from tests.modelserver import ModelServer
 
 
-class SdkHost:
-    """A fresh directory, a model to script, and options that lead the SDK to us."""
+class SdkHost(InstalledCommand):
+    """Options that lead the SDK to the installed command."""
 
-    def __init__(self, model: ModelServer, directory: Path) -> None:
-        self.model = model
-        self.cwd = directory / "work"
-        self.cwd.mkdir()
-        (self.cwd / "a.txt").write_text("one\ntwo\n")
-        self._env = environment(model, directory / "home")
+    def __init__(self, model: ModelServer, folder: Path) -> None:
+        super().__init__(model, folder)
+        (self.work / "a.txt").write_text("one\ntwo\n")
         # The SDK says this itself, and also that it reads states.
-        del self._env["CLAUDE_CODE_ENTRYPOINT"], self._env["CLAUDE_CODE_SDK_READS_SESSION_STATE"]
+        del self.variables["CLAUDE_CODE_ENTRYPOINT"], self.variables["CLAUDE_CODE_SDK_READS_SESSION_STATE"]
 
     def play(self, *steps: Any, name: str = "main") -> str:
         return f"{self.model.play(name, *steps)} go"
 
     def options(self, **more: Any) -> ClaudeAgentOptions:
-        env = {**self._env, **more.pop("env", {})}
-        more.setdefault("cwd", str(self.cwd))
+        env = {**self.variables, **more.pop("env", {})}
+        more.setdefault("cwd", str(self.work))
         return ClaudeAgentOptions(cli_path=BOBSTAY, env=env, **more)
 
-    async def run(self, prompt: str, **more: Any) -> list[Any]:
+    async def query(self, prompt: str, **more: Any) -> list[Any]:
         return [message async for message in query(prompt=prompt, options=self.options(**more))]
 
     @property

@@ -75,7 +75,7 @@ async def test_an_interrupt_kills_the_tool(sdk: SdkHost) -> None:
     command = "touch started; python3 -c \"import time; time.sleep(25); open('late.txt','w')\""
     async with ClaudeSDKClient(sdk.options(allowed_tools=["Bash"])) as client:
         await client.query(sdk.play(Step(blocks=[Call("Bash", {"command": command}, "i1")]), say("never"), name="a"))
-        await wait_for(sdk.cwd / "started")
+        await wait_for(sdk.work / "started")
         await client.interrupt()
         messages = [message async for message in client.receive_response()]
         assert result(messages).terminal_reason == "aborted_tools"
@@ -114,42 +114,42 @@ async def test_what_we_cannot_do_is_refused_and_the_session_lives(sdk: SdkHost) 
 
 
 async def test_sessions_are_resumed_and_forked(sdk: SdkHost) -> None:
-    first = result(await sdk.run(sdk.play(ECHO, say("First."), name="a")))
-    second = result(await sdk.run(sdk.play(say("Second."), name="b"), resume=first.session_id))
+    first = result(await sdk.query(sdk.play(ECHO, say("First."), name="a")))
+    second = result(await sdk.query(sdk.play(say("Second."), name="b"), resume=first.session_id))
     assert second.session_id == first.session_id
     history = json.dumps(sdk.bodies[-1]["messages"])
     assert "First." in history
     assert "remembered" in history
     options = {"resume": first.session_id, "fork_session": True}
-    forked = result(await sdk.run(sdk.play(say("Forked."), name="c"), **options))
+    forked = result(await sdk.query(sdk.play(say("Forked."), name="c"), **options))
     assert forked.session_id != first.session_id
     assert "Second." in json.dumps(sdk.bodies[-1]["messages"])
-    await sdk.run(sdk.play(say("Again."), name="d"), resume=first.session_id)
+    await sdk.query(sdk.play(say("Again."), name="d"), resume=first.session_id)
     assert "Forked." not in json.dumps(sdk.bodies[-1]["messages"])
 
 
 async def test_the_newest_session_is_continued(sdk: SdkHost) -> None:
-    first = result(await sdk.run(sdk.play(say("Earlier."), name="a")))
-    second = result(await sdk.run(sdk.play(say("Later."), name="b"), continue_conversation=True))
+    first = result(await sdk.query(sdk.play(say("Earlier."), name="a")))
+    second = result(await sdk.query(sdk.play(say("Later."), name="b"), continue_conversation=True))
     assert second.session_id == first.session_id
     assert "Earlier." in json.dumps(sdk.bodies[-1]["messages"])
 
 
 async def test_the_host_may_choose_the_id(sdk: SdkHost) -> None:
     chosen = str(uuid.uuid4())
-    assert result(await sdk.run(sdk.play(say("ok")), session_id=chosen)).session_id == chosen
+    assert result(await sdk.query(sdk.play(say("ok")), session_id=chosen)).session_id == chosen
 
 
 async def test_an_unknown_session_is_said_to_be_unknown(sdk: SdkHost) -> None:
     with pytest.raises(Exception, match="No conversation found"):
-        await sdk.run(sdk.play(say("never")), resume=str(uuid.uuid4()))
+        await sdk.query(sdk.play(say("never")), resume=str(uuid.uuid4()))
     assert not sdk.bodies
 
 
 async def test_the_sdk_reads_our_transcripts(sdk: SdkHost, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = result(await sdk.run(sdk.play(ECHO, say("On disk."))))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(sdk.cwd.parent / "home" / ".claude"))
-    assert [session.session_id for session in sdk.list_sessions(directory=str(sdk.cwd))] == [done.session_id]
-    messages = sdk.get_session_messages(done.session_id, directory=str(sdk.cwd))
+    done = result(await sdk.query(sdk.play(ECHO, say("On disk."))))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(sdk.work.parent / "home" / ".claude"))
+    assert [session.session_id for session in sdk.list_sessions(directory=str(sdk.work))] == [done.session_id]
+    messages = sdk.get_session_messages(done.session_id, directory=str(sdk.work))
     assert (messages[0].type, messages[-1].type) == ("user", "assistant")
     assert "On disk." in json.dumps(messages[-1].message)

@@ -13,11 +13,11 @@ from tests.sdk.reading import result
 
 
 async def test_a_session_is_resumed_at_a_message_the_host_saw(sdk: SdkHost) -> None:
-    first = await sdk.run(sdk.play(Step(blocks=[Say("First answer.")]), name="a"))
+    first = await sdk.query(sdk.play(Step(blocks=[Say("First answer.")]), name="a"))
     seen = [message for message in first if isinstance(message, AssistantMessage)][-1]
     session = result(first).session_id
-    await sdk.run(sdk.play(Step(blocks=[Say("Second answer.")]), name="b"), resume=session)
-    await sdk.run(
+    await sdk.query(sdk.play(Step(blocks=[Say("Second answer.")]), name="b"), resume=session)
+    await sdk.query(
         sdk.play(Step(blocks=[Say("Other.")]), name="c"),
         resume=session,
         extra_args={"resume-session-at": seen.uuid},
@@ -51,10 +51,10 @@ async def test_a_claude_code_transcript_is_taken_up(sdk: SdkHost) -> None:
         "sessionId": session,
         "isSidechain": False,
         "timestamp": "2026-01-01T00:00:00.000Z",
-        "cwd": str(sdk.cwd),
+        "cwd": str(sdk.work),
     }
     (folder / f"{session}.jsonl").write_text("".join(json.dumps({**entry, **common}) + "\n" for entry in entries))
-    done = result(await sdk.run(sdk.play(Step(blocks=[Say("New answer.")])), resume=session))
+    done = result(await sdk.query(sdk.play(Step(blocks=[Say("New answer.")])), resume=session))
     assert done.session_id == session
     sent = json.dumps(sdk.bodies[-1]["messages"])
     assert "Old question." in sent

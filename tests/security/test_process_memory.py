@@ -7,7 +7,7 @@ from tests.kit.program import BOBSTAY
 from tests.kit.served_console import ServedConsole
 from tests.modelserver import ModelServer
 from tests.modelserver.script import Call, Say, Step
-from tests.security.test_redaction import InstalledProgram
+from tests.security.test_redaction import SecretiveCommand
 
 KEY = "q8Zr41LmNp0xW7tv"
 LOOK = """
@@ -28,9 +28,9 @@ async def test_the_environment_and_the_arguments_a_command_can_read_of_bobstay_h
     model: ModelServer, tmp_path: Path
 ) -> None:
     """The output is reversed, so that redaction does not make the test pass."""
-    here = InstalledProgram(model, tmp_path)
+    here = SecretiveCommand(model, tmp_path)
     url = f"postgres://app:{KEY}@db/app"
-    here.env |= {
+    here.variables |= {
         "SERVICE_KEY": KEY,
         "DATABASE_URL": url,
         "GITHUB_TOKEN": KEY,
@@ -39,7 +39,7 @@ async def test_the_environment_and_the_arguments_a_command_can_read_of_bobstay_h
     }
     token = model.play("look", Step(blocks=[Call("Bash", {"command": LOOK}, "a")]), Step(blocks=[Say("ok")]))
     settings = json.dumps({"env": {"OTHER_KEY": KEY}})
-    await here.run("--dangerously-skip-permissions", "--settings", settings, text=token)
+    here.prompt("--dangerously-skip-permissions", "--settings", settings, text=token)
     environ = (here.work / "environ.txt").read_text()
     assert "MINE=kept-as-it-is"[::-1] in environ
     assert "SERVICE_KEY="[::-1] in environ

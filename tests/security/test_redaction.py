@@ -1,14 +1,13 @@
 """Nothing that is stored or shown contains a secret: logs, transcripts, frames, debug records (H12-4)."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.kit.program import BOBSTAY, Program, environment, initialize, prompt
-from tests.kit.waiting import DEADLINE
+from tests.kit.installed_command import InstalledCommand
+from tests.kit.program import initialize, prompt
 from tests.modelserver import ModelServer
 from tests.modelserver.script import Call, Say, Step, Think
 
@@ -18,29 +17,23 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abcdefghijklmnop"
 SECRETS = (PASSWORD, TOKEN, JWT)
 
 
-class InstalledProgram:
-    """The installed program in a folder, with a password in its environment."""
+class SecretiveCommand(InstalledCommand):
+    """With a password in its environment."""
 
     def __init__(self, model: ModelServer, folder: Path) -> None:
-        self.server, self.folder = model, folder
-        self.work = folder / "work"
-        self.work.mkdir()
-        self.home = folder / "home"
-        self.env = {**environment(model, self.home), "DB_PASSWORD": PASSWORD, "BOBSTAY_DEBUG": "1"}
+        super().__init__(model, folder)
+        self.variables |= {"DB_PASSWORD": PASSWORD, "BOBSTAY_DEBUG": "1"}
 
-    async def run(self, *arguments: str, text: str) -> tuple[bytes, bytes]:
-        pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
-        process = await asyncio.create_subprocess_exec(
-            *(BOBSTAY, "-p", text, *arguments), cwd=self.work, env=self.env, stdin=nothing, stdout=pipe, stderr=pipe
-        )
-        return await asyncio.wait_for(process.communicate(), DEADLINE)
+    def prompt(self, *arguments: str, text: str) -> tuple[str, str]:
+        ended = self.run("-p", text, *arguments)
+        return ended.stdout, ended.stderr
 
     def stored(self) -> dict[str, bytes]:
         """All files of the user's own folders."""
         return {str(path): path.read_bytes() for path in self.home.rglob("*") if path.is_file()}
 
-    def leaks(self, *shown: bytes) -> list[str]:
-        found = {**self.stored(), **{f"output {number}": data for number, data in enumerate(shown)}}
+    def leaks(self, *shown: str) -> list[str]:
+        found = {**self.stored(), **{f"output {number}": text.encode() for number, text in enumerate(shown)}}
         return [
             f"{secret[:6]}... in {name}"
             for name, data in found.items()
@@ -50,8 +43,8 @@ class InstalledProgram:
 
 
 @pytest.fixture
-def here(model: ModelServer, tmp_path: Path) -> InstalledProgram:
-    return InstalledProgram(model, tmp_path)
+def here(model: ModelServer, tmp_path: Path) -> SecretiveCommand:
+    return SecretiveCommand(model, tmp_path)
 
 
 def steps(work: Path) -> list[Step]:
@@ -84,11 +77,11 @@ FORMATS = (
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form[-1])
-async def test_no_secret_is_stored_or_shown(here: InstalledProgram, form: tuple[str, ...]) -> None:
-    token = here.server.play("secrets", *steps(here.work))
+async def test_no_secret_is_stored_or_shown(here: SecretiveCommand, form: tuple[str, ...]) -> None:
+    token = here.model.play("secrets", *steps(here.work))
     debug = here.home / "debug.log"
     rules = ("--allowedTools", "Bash,Read", "--debug", "--debug-file", str(debug))
-    out, err = await here.run(*form, *rules, text=f"{token} what is {PASSWORD}?")
+    out, err = here.prompt(*form, *rules, text=f"{token} what is {PASSWORD}?")
     assert b"[masked DB_PASSWORD]" in out
     assert here.leaks(out, err) == []
     logs = [data for name, data in here.stored().items() if "/sessions/" in name]
@@ -96,9 +89,9 @@ async def test_no_secret_is_stored_or_shown(here: InstalledProgram, form: tuple[
     assert debug.stat().st_size > 0
 
 
-async def test_the_transcript_of_the_sdk_holds_none_either(here: InstalledProgram) -> None:
-    token = here.server.play("secrets", *steps(here.work))
-    await here.run("--allowedTools", "Bash,Read", text=f"{token} go")
+async def test_the_transcript_of_the_sdk_holds_none_either(here: SecretiveCommand) -> None:
+    token = here.model.play("secrets", *steps(here.work))
+    here.prompt("--allowedTools", "Bash,Read", text=f"{token} go")
     transcripts = [data for name, data in here.stored().items() if "/projects/" in name]
     assert transcripts
     assert b"[masked DB_PASSWORD]" in transcripts[0]
@@ -106,16 +99,16 @@ async def test_the_transcript_of_the_sdk_holds_none_either(here: InstalledProgra
 
 
 async def test_what_the_model_is_sent_is_what_the_log_holds_and_a_resumed_session_sends_the_same(
-    here: InstalledProgram,
+    here: SecretiveCommand,
 ) -> None:
-    token = here.server.play("secrets", *steps(here.work))
+    token = here.model.play("secrets", *steps(here.work))
     session = "00000000-0000-4000-8000-00000000000a"
-    await here.run("--allowedTools", "Bash,Read", "--session-id", session, text=f"{token} go")
-    last = here.server.requests[-1].body["messages"]
+    here.prompt("--allowedTools", "Bash,Read", "--session-id", session, text=f"{token} go")
+    last = here.model.requests[-1].body["messages"]
     assert not [secret for secret in SECRETS if secret in json.dumps(last)]
-    again = here.server.play("again", Step(blocks=[Say("ok")]))
-    await here.run("--resume", session, text=again)
-    resumed = here.server.requests[-1].body["messages"]
+    again = here.model.play("again", Step(blocks=[Say("ok")]))
+    here.prompt("--resume", session, text=again)
+    resumed = here.model.requests[-1].body["messages"]
     assert _without_marks(resumed[: len(last)]) == _without_marks(last)
 
 
@@ -126,7 +119,7 @@ def _without_marks(value: Any) -> Any:
     return [_without_marks(entry) for entry in value] if isinstance(value, list) else value
 
 
-async def test_output_files_hold_no_secret_not_even_one_that_was_written_in_two_pieces(here: InstalledProgram) -> None:
+async def test_output_files_hold_no_secret_not_even_one_that_was_written_in_two_pieces(here: SecretiveCommand) -> None:
     (here.work / "long.txt").write_text("".join(f"line {number} has nothing to hide\n" for number in range(8000)))
     half = len(TOKEN) // 2
     command = (
@@ -137,9 +130,9 @@ async def test_output_files_hold_no_secret_not_even_one_that_was_written_in_two_
         Call("Bash", {"command": command}, "a"),
         Call("Bash", {"command": command, "run_in_background": True}, "b"),
     ]
-    token = here.server.play("output", *(Step(blocks=[call]) for call in calls), Step(blocks=[Say("ok")]))
-    here.env["IS_SANDBOX"] = "1"
-    await here.run("--dangerously-skip-permissions", text=token)
+    token = here.model.play("output", *(Step(blocks=[call]) for call in calls), Step(blocks=[Say("ok")]))
+    here.variables["IS_SANDBOX"] = "1"
+    here.prompt("--dangerously-skip-permissions", text=token)
     outputs = {name: data for name, data in here.stored().items() if name.endswith(".output")}
     assert len(outputs) == 2
     for data in outputs.values():
@@ -150,19 +143,19 @@ async def test_output_files_hold_no_secret_not_even_one_that_was_written_in_two_
     assert here.leaks() == []
 
 
-async def test_a_command_too_long_for_an_argument_leaves_no_file_behind(here: InstalledProgram) -> None:
+async def test_a_command_too_long_for_an_argument_leaves_no_file_behind(here: SecretiveCommand) -> None:
     command = f": {'x' * 120_000}; printf %s {TOKEN} > out.txt"
-    token = here.server.play("long", Step(blocks=[Call("Bash", {"command": command}, "a")]), Step(blocks=[Say("ok")]))
-    here.env["IS_SANDBOX"] = "1"
-    await here.run("--dangerously-skip-permissions", text=token)
+    token = here.model.play("long", Step(blocks=[Call("Bash", {"command": command}, "a")]), Step(blocks=[Say("ok")]))
+    here.variables["IS_SANDBOX"] = "1"
+    here.prompt("--dangerously-skip-permissions", text=token)
     assert (here.work / "out.txt").read_text() == TOKEN
     assert here.leaks() == []
 
 
-async def test_a_persons_words_are_kept_as_typed_but_for_secrets_of_this_process(here: InstalledProgram) -> None:
-    token = here.server.play("typed", Step(blocks=[Say("ok")]))
-    await here.run(text=f"{token} use {TOKEN} and {PASSWORD}")
-    sent = json.dumps(here.server.requests[-1].body["messages"])
+async def test_a_persons_words_are_kept_as_typed_but_for_secrets_of_this_process(here: SecretiveCommand) -> None:
+    token = here.model.play("typed", Step(blocks=[Say("ok")]))
+    here.prompt(text=f"{token} use {TOKEN} and {PASSWORD}")
+    sent = json.dumps(here.model.requests[-1].body["messages"])
     assert TOKEN in sent
     assert PASSWORD not in sent
     (log,) = [data for name, data in here.stored().items() if name.endswith(".jsonl") and "/sessions/" in name]
@@ -170,18 +163,18 @@ async def test_a_persons_words_are_kept_as_typed_but_for_secrets_of_this_process
     assert PASSWORD.encode() not in log
 
 
-async def test_a_call_runs_as_it_was_made_though_it_is_remembered_masked(here: InstalledProgram) -> None:
+async def test_a_call_runs_as_it_was_made_though_it_is_remembered_masked(here: SecretiveCommand) -> None:
     call = Call("Bash", {"command": f"printf %s {TOKEN} > out.txt"}, "a")
-    token = here.server.play("truth", Step(blocks=[call]), Step(blocks=[Say("ok")]))
-    here.env["IS_SANDBOX"] = "1"
-    await here.run("--dangerously-skip-permissions", text=token)
+    token = here.model.play("truth", Step(blocks=[call]), Step(blocks=[Say("ok")]))
+    here.variables["IS_SANDBOX"] = "1"
+    here.prompt("--dangerously-skip-permissions", text=token)
     assert (here.work / "out.txt").read_text() == TOKEN
     assert here.leaks() == []
 
 
-async def test_a_host_is_asked_about_a_masked_call_and_its_echo_changes_nothing(here: InstalledProgram) -> None:
+async def test_a_host_is_asked_about_a_masked_call_and_its_echo_changes_nothing(here: SecretiveCommand) -> None:
     call = Call("Bash", {"command": f"printf %s {TOKEN} > out.txt"}, "a")
-    token = here.server.play("asked", Step(blocks=[call]), Step(blocks=[Say("ok")]))
+    token = here.model.play("asked", Step(blocks=[call]), Step(blocks=[Say("ok")]))
     seen: list[dict[str, Any]] = []
 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -191,7 +184,7 @@ async def test_a_host_is_asked_about_a_masked_call_and_its_echo_changes_nothing(
         return {"behavior": "allow", "updatedInput": request["input"]}
 
     options = ("--permission-prompt-tool", "stdio")
-    program = await Program.start(BOBSTAY, *options, cwd=here.work, env=here.env, answer=answer)
+    program = await here.host(*options, answer=answer)
     program.send(initialize(), prompt(token))
     await program.until("result")
     await program.end()
@@ -201,22 +194,22 @@ async def test_a_host_is_asked_about_a_masked_call_and_its_echo_changes_nothing(
     assert here.leaks() == []
 
 
-async def test_what_stands_for_a_secret_is_not_written_over_it(here: InstalledProgram) -> None:
+async def test_what_stands_for_a_secret_is_not_written_over_it(here: SecretiveCommand) -> None:
     file = here.work / "env.txt"
     file.write_text(f"a=1\npassword={PASSWORD}\n")
     look = Step(blocks=[Call("Read", {"file_path": "env.txt"}, "a")])
     spoil = Call("Write", {"file_path": "env.txt", "content": "a=2\npassword=[masked DB_PASSWORD]\n"}, "b")
     mend = Call("Edit", {"file_path": "env.txt", "old_string": "a=1", "new_string": "a=2"}, "c")
-    token = here.server.play("keep", look, Step(blocks=[spoil]), Step(blocks=[mend]), Step(blocks=[Say("ok")]))
-    await here.run("--permission-mode", "acceptEdits", text=token)
+    token = here.model.play("keep", look, Step(blocks=[spoil]), Step(blocks=[mend]), Step(blocks=[Say("ok")]))
+    here.prompt("--permission-mode", "acceptEdits", text=token)
     assert file.read_text() == f"a=2\npassword={PASSWORD}\n"
-    assert "stands for a secret" in json.dumps(here.server.requests[2].body["messages"])
+    assert "stands for a secret" in json.dumps(here.model.requests[2].body["messages"])
 
 
-async def test_children_do_not_have_what_is_masked(here: InstalledProgram) -> None:
+async def test_children_do_not_have_what_is_masked(here: SecretiveCommand) -> None:
     look = Step(blocks=[Call("Bash", {"command": "env"}, "a")])
-    token = here.server.play("env", look, Step(blocks=[Say("ok")]))
-    await here.run("--allowedTools", "Bash", text=token)
-    given = json.dumps(here.server.requests[-1].body["messages"])
+    token = here.model.play("env", look, Step(blocks=[Say("ok")]))
+    here.prompt("--allowedTools", "Bash", text=token)
+    given = json.dumps(here.model.requests[-1].body["messages"])
     assert "PATH=" in given
     assert "DB_PASSWORD" not in given

@@ -10,22 +10,21 @@ from typing import Any
 import pytest
 
 from bobstay.cli.permissions_command import run
+from tests.kit.user_folders import UserFolders
 from tests.security.probe_host import new_folder
 
 CASE = {"id": 1, "tool": "Bash", "command": "touch new", "rules": {}, "cwd": "/srv/proj"}
 
 
-class Workspace:
+class Workspace(UserFolders):
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.home, self.work = folder / "home", folder / "work"
-        (self.home / ".bobstay").mkdir(parents=True)
-        self.work.mkdir()
+        super().__init__(folder)
         (folder / "letters").mkdir()
         self._capsys = capsys
 
-    def write(self, sandbox: dict[str, Any], **permissions: Any) -> None:
-        told = {"sandbox": sandbox, "permissions": permissions, "trustedFolders": [str(self.work)]}
-        (self.home / ".bobstay/settings.json").write_text(json.dumps(told))
+    def settings(self, sandbox: dict[str, Any], **permissions: Any) -> None:
+        settings = {"sandbox": sandbox, "permissions": permissions, "trustedFolders": [str(self.work)]}
+        self.write("home/.bobstay/settings.json", settings)
 
     def text(self, *arguments: str) -> str:
         run(["check", *arguments])
@@ -50,7 +49,7 @@ def workspace(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
 
 
 def test_a_command_that_the_sandbox_allows_is_allowed_and_the_reason_says_so(workspace: Workspace) -> None:
-    workspace.write({"enabled": True, "autoAllow": True})
+    workspace.settings({"enabled": True, "autoAllow": True})
     found = workspace.check("touch new")
     assert (found["decision"], found["reason_type"]) == ("allow", "sandbox")
     assert "sandbox" in found["why"]
@@ -62,12 +61,12 @@ def test_a_command_that_the_sandbox_allows_is_allowed_and_the_reason_says_so(wor
 
 @pytest.mark.parametrize("sandbox", [{}, {"autoAllow": True}, {"enabled": True}, {"enabled": True, "autoAllow": False}])
 def test_without_the_setting_it_is_asked_about(workspace: Workspace, sandbox: dict[str, Any]) -> None:
-    workspace.write(sandbox)
+    workspace.settings(sandbox)
     assert workspace.check("touch new")["decision"] == "ask"
 
 
 def test_rules_modes_and_trust_come_before_the_sandbox(workspace: Workspace) -> None:
-    workspace.write({"enabled": True, "autoAllow": True}, deny=["Bash(curl *)"], ask=["Bash(make *)"])
+    workspace.settings({"enabled": True, "autoAllow": True}, deny=["Bash(curl *)"], ask=["Bash(make *)"])
     assert workspace.check("curl x")["decision"] == "deny"
     assert workspace.check("make x")["decision"] == "ask"
     assert workspace.check("echo x > .git/config")["decision"] == "ask"
@@ -80,7 +79,7 @@ def test_rules_modes_and_trust_come_before_the_sandbox(workspace: Workspace) -> 
 
 
 def test_a_request_to_leave_the_sandbox_is_asked_about_whatever_the_rules(workspace: Workspace) -> None:
-    workspace.write({"enabled": True, "autoAllow": True}, allow=["Bash"])
+    workspace.settings({"enabled": True, "autoAllow": True}, allow=["Bash"])
     given = json.dumps({"command": "touch new", "outside_sandbox": True})
     found = workspace.check("--input", given)
     assert (found["decision"], found["reason_type"]) == ("ask", "safety")
@@ -103,7 +102,7 @@ def test_a_request_to_leave_the_sandbox_is_asked_about_whatever_the_rules(worksp
     ],
 )
 def test_what_visibly_touches_more_than_the_workspace_is_asked_about(workspace: Workspace, command: str) -> None:
-    workspace.write({"enabled": True, "autoAllow": True})
+    workspace.settings({"enabled": True, "autoAllow": True})
     assert workspace.check(command)["decision"] == "ask"
 
 
@@ -122,7 +121,7 @@ def test_what_visibly_touches_more_than_the_workspace_is_asked_about(workspace: 
     ],
 )
 def test_what_stays_in_the_workspace_is_not(workspace: Workspace, command: str) -> None:
-    workspace.write({"enabled": True, "autoAllow": True})
+    workspace.settings({"enabled": True, "autoAllow": True})
     found = workspace.check(command)
     assert found["decision"] == "allow", found["why"]
 
@@ -131,7 +130,7 @@ def test_where_no_sandbox_works_nothing_is_allowed_and_the_reason_says_what_is_m
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", "sunos5")  # where we know of no sandbox
-    workspace.write({"enabled": True, "autoAllow": True})
+    workspace.settings({"enabled": True, "autoAllow": True})
     assert workspace.check("touch new")["decision"] == "ask"
     assert "none can be started" in workspace.text("touch new")
 
@@ -141,7 +140,7 @@ def test_written_down_cases_know_of_no_sandbox(workspace: Workspace) -> None:
 
     from bobstay.cli.check_command import judge_lines
 
-    workspace.write({"enabled": True, "autoAllow": True})
+    workspace.settings({"enabled": True, "autoAllow": True})
     out = io.BytesIO()
     judge_lines(io.BytesIO(json.dumps(CASE).encode() + b"\n"), out)
     assert json.loads(out.getvalue())["decision"] == "ask"

@@ -7,44 +7,36 @@ from typing import Any
 
 import pytest
 
-from bobstay.assembly.build_session import open_session
-from bobstay.config.environment import Environment
-from bobstay.config.options import Options
 from bobstay.model.event import RunDone, ToolDone
 from bobstay.model.message import Text
+from tests.kit.environments import model_variables
+from tests.kit.user_folders import UserFolders
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 
 END = Step(blocks=[Say("End.")])
 
 
-class Workspace:
-    """A home, a folder to work in, and a scripted model."""
+class Workspace(UserFolders):
+    """Sessions with the scripted model, in the sandbox that the settings ask for."""
 
     def __init__(self, tmp_path: Path, model: ModelServer) -> None:
-        self.home, self.work = tmp_path / "home", tmp_path / "work"
-        (self.home / ".bobstay").mkdir(parents=True)
-        self.work.mkdir()
-        self.server = model
+        super().__init__(tmp_path)
+        self.model = model
+        self.variables |= {**model_variables(model), "NOT_LISTED": "leaked"}
         self.warnings: list[str] = []
 
-    def write(self, sandbox: dict[str, Any], folder: Path | None = None) -> None:
-        file = (folder or self.home) / ".bobstay/settings.json"
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(json.dumps({"sandbox": sandbox, "env": {"MY_OWN": "seen"}}))
+    def settings(self, sandbox: dict[str, Any], folder: str = "home") -> None:
+        self.write(f"{folder}/.bobstay/settings.json", {"sandbox": sandbox, "env": {"MY_OWN": "seen"}})
 
     async def play(self, name: str, command: str, secrets: dict[str, str] | None = None, **options: Any) -> ToolDone:
         """The result when the model of a session runs `command` and nobody can be asked."""
-        variables = {"HOME": str(self.home), "PATH": "/usr/bin:/bin", "ANTHROPIC_BASE_URL": self.server.url}
-        environment = Environment.read(
-            {**variables, "ANTHROPIC_API_KEY": "dummy", "NOT_LISTED": "leaked", **(secrets or {})}
-        )
-        wanted = Options(cwd=str(self.work), model="claude-sonnet-4-5", trust=True, **options)
-        session = await open_session(wanted, environment=environment)
+        self.variables |= secrets or {}
+        session = await self.open(model="claude-sonnet-4-5", trust=True, **options)
         self.warnings = list(session.warnings)
         step = Step(blocks=[Call("Bash", {"command": command}, "a")])
         done: list[ToolDone] = []
-        async for event in session.run(self.server.play(name, step, END)):
+        async for event in session.run(self.model.play(name, step, END)):
             if isinstance(event, ToolDone):
                 done.append(event)
             assert not isinstance(event, RunDone) or event.ending == "completed"
@@ -62,7 +54,7 @@ def result_text(done: ToolDone) -> str:
 
 
 async def test_a_command_in_the_sandbox_runs_without_a_question_if_so_set(workspace: Workspace, tmp_path: Path) -> None:
-    workspace.write({"enabled": True, "autoAllow": True})
+    workspace.settings({"enabled": True, "autoAllow": True})
     out = "touch made $PWD/../escaped; ls -A $HOME/.bobstay"  # a path outside would be asked about
     command = f"{out}; echo $MY_OWN; printenv NOT_LISTED ANTHROPIC_API_KEY"
     done = await workspace.play("auto-allow", command)
@@ -76,14 +68,14 @@ async def test_a_command_in_the_sandbox_runs_without_a_question_if_so_set(worksp
 
 
 async def test_without_that_setting_it_is_asked_about(workspace: Workspace) -> None:
-    workspace.write({"enabled": True})
+    workspace.settings({"enabled": True})
     assert (await workspace.play("asked", "touch made")).denied
     assert (await workspace.play("allowed", "touch made", allowed_tools=("Bash(touch *)",))).denied is False
 
 
 async def test_the_settings_of_a_folder_do_not_turn_it_off(workspace: Workspace, tmp_path: Path) -> None:
-    workspace.write({"enabled": True, "autoAllow": True})
-    workspace.write({"enabled": False}, workspace.work)
+    workspace.settings({"enabled": True, "autoAllow": True})
+    workspace.settings({"enabled": False}, "work")
     await workspace.play("not-off", "touch ../escaped")
     assert not (tmp_path / "escaped").exists()
 
@@ -92,12 +84,12 @@ async def test_where_none_works_commands_are_refused_with_what_to_install(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", "sunos5")  # where we know of no sandbox
-    workspace.write({"enabled": True})
+    workspace.settings({"enabled": True})
     done = await workspace.play("none", "touch ../escaped", allowed_tools=("Bash",))
     assert done.reply.is_error
     assert "apt-get install bubblewrap" in result_text(done)
     assert not (tmp_path / "escaped").exists()
-    workspace.write({"enabled": True, "autoAllow": True, "failIfUnavailable": False})
+    workspace.settings({"enabled": True, "autoAllow": True, "failIfUnavailable": False})
     assert (await workspace.play("asks-all-the-same", "touch ../escaped")).denied
     assert any("without a sandbox" in warning for warning in workspace.warnings)
 

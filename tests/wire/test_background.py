@@ -3,19 +3,19 @@
 import json
 import os
 import signal
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
-from tests.kit.program import BOBSTAY, Frame, Program, environment, initialize, kind_of, prompt, request
+from tests.kit.installed_command import InstalledCommand, Started
+from tests.kit.program import Frame, initialize, kind_of, prompt, request
 from tests.modelserver import Call, Gate, ModelServer, Say, Step
 from tests.wire.flows import AWAIT_FILE, say, wait_for
 
 BYPASS = "--dangerously-skip-permissions"
-Start = Callable[..., "subprocess.Popen[str]"]
+Start: TypeAlias = Callable[..., Started]
 
 
 def background(command: str, **more: Any) -> Step:
@@ -23,25 +23,19 @@ def background(command: str, **more: Any) -> Step:
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Path:
-    (tmp_path / "work").mkdir()
-    return tmp_path / "work"
+def work(command: InstalledCommand) -> Path:
+    return command.work
 
 
 @pytest.fixture
-def start(model: ModelServer, work: Path, tmp_path: Path) -> Start:
-    def run(*arguments: str, wait: str = "600000") -> "subprocess.Popen[str]":
-        env = environment(model, tmp_path / "home") | {"CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS": wait, "IS_SANDBOX": "1"}
-        pipe = subprocess.PIPE
-        command = [BOBSTAY, *arguments, BYPASS]
-        return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, cwd=work, env=env
-        )
+def start(command: InstalledCommand) -> Start:
+    def run(*arguments: str, wait: str = "600000") -> Started:
+        return command.start(*arguments, BYPASS, CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS=wait, IS_SANDBOX="1")
 
     return run
 
 
-def ended(process: "subprocess.Popen[str]") -> tuple[str, str, int]:
+def ended(process: Started) -> tuple[str, str, int]:
     out, err = process.communicate(timeout=200)
     return out, err, process.returncode
 
@@ -157,11 +151,9 @@ def test_a_resumed_session_is_told_what_became_of_its_commands(model: ModelServe
     assert "was stopped" in str(model.requests[-1].body["messages"])
 
 
-async def test_a_host_may_stop_a_task(model: ModelServer, work: Path, tmp_path: Path) -> None:
+async def test_a_host_may_stop_a_task(model: ModelServer, work: Path, command: InstalledCommand) -> None:
     token = model.play("t", background("sleep 305"), say("It runs."))
-    program = await Program.start(
-        BOBSTAY, "--allowedTools", "Bash", cwd=work, env=environment(model, tmp_path / "home")
-    )
+    program = await command.host("--allowedTools", "Bash")
     try:
         program.send(initialize())
         program.send(prompt(token))
@@ -178,12 +170,10 @@ async def test_a_host_may_stop_a_task(model: ModelServer, work: Path, tmp_path: 
 
 
 async def test_a_host_that_closed_its_end_still_gets_the_turn_of_a_command(
-    model: ModelServer, work: Path, tmp_path: Path
+    model: ModelServer, work: Path, command: InstalledCommand
 ) -> None:
     token = model.play("t", background(f"touch up; {AWAIT_FILE}"), say("It runs."), say("It ended."))
-    program = await Program.start(
-        BOBSTAY, "--allowedTools", "Bash", cwd=work, env=environment(model, tmp_path / "home")
-    )
+    program = await command.host("--allowedTools", "Bash")
     try:
         program.send(initialize())
         program.send(prompt(token))
@@ -199,11 +189,11 @@ async def test_a_host_that_closed_its_end_still_gets_the_turn_of_a_command(
 
 
 async def test_what_still_runs_when_a_host_has_closed_its_end_is_ended_and_named(
-    model: ModelServer, work: Path, tmp_path: Path
+    model: ModelServer, work: Path, command: InstalledCommand
 ) -> None:
     token = model.play("t", background("sleep 306", description="watch files"), say("It runs."))
     flags = ("--allowedTools", "Bash", "--max-seconds", "3")
-    program = await Program.start(BOBSTAY, *flags, cwd=work, env=environment(model, tmp_path / "home"))
+    program = await command.host(*flags)
     try:
         program.send(initialize())
         program.send(prompt(token))
@@ -216,12 +206,10 @@ async def test_what_still_runs_when_a_host_has_closed_its_end_is_ended_and_named
 
 
 async def test_a_prompt_while_a_command_runs_is_answered_at_once(
-    model: ModelServer, work: Path, tmp_path: Path
+    model: ModelServer, work: Path, command: InstalledCommand
 ) -> None:
     token = model.play("t", background(AWAIT_FILE), say("It runs."))
-    program = await Program.start(
-        BOBSTAY, "--allowedTools", "Bash", cwd=work, env=environment(model, tmp_path / "home")
-    )
+    program = await command.host("--allowedTools", "Bash")
     try:
         program.send(initialize())
         program.send(prompt(token))

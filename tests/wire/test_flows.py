@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.kit.program import BOBSTAY, Program, environment, initialize, kind_of, prompt, request
+from tests.kit.installed_command import InstalledCommand
+from tests.kit.program import BOBSTAY, Program, initialize, kind_of, prompt, request
 from tests.kit.waiting import DEADLINE
 from tests.modelserver import Call, Gate, ModelServer, Say, Step
 from tests.wire.flows import FLOWS, allow, check, drive, say, wait_for
@@ -19,16 +20,13 @@ PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAW
 
 
 @pytest.fixture
-async def start(model: ModelServer, tmp_path: Path) -> AsyncIterator[Start]:
+async def start(command: InstalledCommand) -> AsyncIterator[Start]:
     running: list[Program] = []
-    work = tmp_path / "work"
 
-    async def begin(*arguments: str, **more: Any) -> Program:
-        work.mkdir(exist_ok=True)
-        env = {**environment(model, tmp_path / "home"), **more.pop("env", {})}
-        program = await Program.start(BOBSTAY, *arguments, cwd=work, env=env, **more)
-        running.append(program)
-        return program
+    async def begin(*arguments: str, env: dict[str, str] | None = None, **more: Any) -> Program:
+        command.variables |= env or {}
+        running.append(await command.host(*arguments, **more))
+        return running[-1]
 
     yield begin
     for program in running:

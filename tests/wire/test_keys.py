@@ -31,30 +31,30 @@ def counting(folder: Path) -> str:
 def test_the_key_of_a_helper_is_used_and_fetched_once(cli: UserEnvironment, tmp_path: Path) -> None:
     cli.user({"apiKeyHelper": counting(tmp_path)}, ".claude")
     steps = Step(blocks=[Call("Bash", {"command": "echo helper-key-number-1; env"}, "t1")]), say("Done.")
-    token = cli.server.play("t", *steps)
+    token = cli.model.play("t", *steps)
     ended = cli.run(
         *("-p", token, "--allowed-tools", "Bash"),
-        ANTHROPIC_BASE_URL=cli.server.url,
+        ANTHROPIC_BASE_URL=cli.model.url,
     )
     assert ended.stdout == "Done.\n"
-    headers = cli.server.requests[-1].headers
+    headers = cli.model.requests[-1].headers
     assert headers["authorization"] == "Bearer helper-key-number-1"
-    assert "helper-key-number-1" not in cli.server.requests[-1].raw.decode(), "masked in what tools say"
+    assert "helper-key-number-1" not in cli.model.requests[-1].raw.decode(), "masked in what tools say"
     assert (tmp_path / "calls").read_text().count("x") == 1
 
 
 def test_a_refused_key_of_a_helper_is_fetched_anew_once(cli: UserEnvironment, tmp_path: Path) -> None:
     cli.user({"apiKeyHelper": counting(tmp_path)})
-    token = cli.server.play("t", Step(status=401, times=1, then=say("Hello.")))
-    assert cli.run("-p", token, ANTHROPIC_BASE_URL=cli.server.url).stdout == "Hello.\n"
-    keys = [request.headers["authorization"] for request in cli.server.requests]
+    token = cli.model.play("t", Step(status=401, times=1, then=say("Hello.")))
+    assert cli.run("-p", token, ANTHROPIC_BASE_URL=cli.model.url).stdout == "Hello.\n"
+    keys = [request.headers["authorization"] for request in cli.model.requests]
     assert keys == ["Bearer helper-key-number-1", "Bearer helper-key-number-2"]
 
 
 def test_a_helper_whose_keys_are_all_refused_is_not_asked_for_ever(cli: UserEnvironment, tmp_path: Path) -> None:
     cli.user({"apiKeyHelper": counting(tmp_path)})
-    token = cli.server.play("t", Step(status=401, times=20, then=say("Hello.")))
-    assert cli.run("-p", token, ANTHROPIC_BASE_URL=cli.server.url).returncode == 1
+    token = cli.model.play("t", Step(status=401, times=20, then=say("Hello.")))
+    assert cli.run("-p", token, ANTHROPIC_BASE_URL=cli.model.url).returncode == 1
     assert (tmp_path / "calls").read_text().count("x") == 2
 
 
@@ -63,7 +63,7 @@ def test_a_helper_whose_keys_are_all_refused_is_not_asked_for_ever(cli: UserEnvi
 )
 def test_a_helper_that_fails_is_told(cli: UserEnvironment, command: str, phrase: str) -> None:
     cli.user({"apiKeyHelper": command})
-    ended = cli.ask(ANTHROPIC_BASE_URL=cli.server.url)
+    ended = cli.ask(ANTHROPIC_BASE_URL=cli.model.url)
     assert ended.returncode == 1
     assert "apiKeyHelper" in ended.stdout
     assert phrase in ended.stdout
@@ -78,7 +78,7 @@ def test_a_key_in_the_environment_spares_the_helper(cli: UserEnvironment, tmp_pa
 @pytest.mark.parametrize("trust", [(), ("--trust",)])
 def test_a_helper_of_a_project_is_never_run(cli: UserEnvironment, tmp_path: Path, trust: tuple[str, ...]) -> None:
     cli.project({"apiKeyHelper": counting(tmp_path)})
-    ended = cli.ask(*trust, ANTHROPIC_BASE_URL=cli.server.url)
+    ended = cli.ask(*trust, ANTHROPIC_BASE_URL=cli.model.url)
     assert "No key for anthropic" in ended.stderr
     assert not (tmp_path / "calls").exists()
 
@@ -92,11 +92,11 @@ def test_a_stored_key_is_used_masked_and_kept_from_commands(cli: UserEnvironment
     assert key not in ended.stdout + ended.stderr
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
     look = Step(blocks=[Call("Bash", {"command": f"env; cat {file}; rev {file}"}, "t1")])
-    token = cli.server.play("t", look, say(f"The key is {key}."))
-    ended = cli.run("-p", token, "--allowed-tools", "Bash", ANTHROPIC_BASE_URL=cli.server.url)
+    token = cli.model.play("t", look, say(f"The key is {key}."))
+    ended = cli.run("-p", token, "--allowed-tools", "Bash", ANTHROPIC_BASE_URL=cli.model.url)
     assert "[masked stored key of anthropic]" in ended.stdout
-    assert cli.server.requests[-1].headers["x-api-key"] == key
-    assert key not in cli.server.requests[-1].raw.decode()
+    assert cli.model.requests[-1].headers["x-api-key"] == key
+    assert key not in cli.model.requests[-1].raw.decode()
     logs = "".join(path.read_text() for path in (cli.home / ".bobstay" / "sessions").rglob("*.jsonl"))
     assert key not in logs
 
@@ -105,7 +105,7 @@ def test_the_environment_wins_over_a_stored_key(cli: UserEnvironment) -> None:
     ended = cli.run("auth", "login", "--stdin", stdin="stored-key-123456", **cli.anthropic())
     assert "not used as long as ANTHROPIC_API_KEY is set" in ended.stdout
     assert cli.ask(**cli.anthropic()).stdout == "Hello.\n"
-    assert cli.server.requests[-1].headers["x-api-key"] == "key-of-the-environment"
+    assert cli.model.requests[-1].headers["x-api-key"] == "key-of-the-environment"
 
 
 def test_the_list_tells_sources_and_no_values(cli: UserEnvironment) -> None:
@@ -124,13 +124,13 @@ def test_the_list_tells_sources_and_no_values(cli: UserEnvironment) -> None:
 
 def test_the_list_names_no_source_that_is_not_looked_into(cli: UserEnvironment) -> None:
     """The variable of a provider of one's own is read from the environment only, not from `env` of the settings."""
-    corp = {"api": "chat", "base_url": f"{cli.server.url}/v1", "key_env": "CORP_KEY"}
+    corp = {"api": "chat", "base_url": f"{cli.model.url}/v1", "key_env": "CORP_KEY"}
     cli.user({"providers": {"corp": corp}, "env": {"CORP_KEY": "in-the-settings", "OPENAI_API_KEY": "k-12345"}})
     rows = {line.split()[0]: line for line in cli.run("auth", "list").stdout.splitlines()}
     assert rows["corp"].split() == ["corp", "none"]
     assert "(env.OPENAI_API_KEY)" in rows["openai"]
     cli.ask("--model", "corp/some-model")
-    assert "in-the-settings" not in str([request.headers for request in cli.server.requests])
+    assert "in-the-settings" not in str([request.headers for request in cli.model.requests])
 
 
 def test_logging_out_forgets_the_key(cli: UserEnvironment) -> None:
@@ -154,7 +154,7 @@ def test_what_is_not_understood_is_answered_with_the_usage(cli: UserEnvironment,
 
 
 def test_a_key_is_stored_for_no_provider_that_only_the_folder_knows(cli: UserEnvironment) -> None:
-    cli.project({"providers": {"corp": {"api": "chat", "base_url": f"{cli.server.url}/v1"}}})
+    cli.project({"providers": {"corp": {"api": "chat", "base_url": f"{cli.model.url}/v1"}}})
     ended = cli.run("auth", "login", "corp", "--stdin", stdin="stored-corp-key-1")
     assert ended.returncode == 2
     assert "There is no provider 'corp'" in ended.stderr
@@ -166,15 +166,15 @@ def test_a_file_of_keys_of_another_user_is_not_used(cli: UserEnvironment) -> Non
     cli.run("auth", "login", "--stdin", "--file", stdin="stored-key-1")
     file = cli.home / ".bobstay" / "keys.json"
     os.chown(file, 65534, 65534)
-    ended = cli.ask(ANTHROPIC_BASE_URL=cli.server.url)
+    ended = cli.ask(ANTHROPIC_BASE_URL=cli.model.url)
     assert f"{file} is not a file that only you can read" in ended.stderr
-    assert cli.server.requests == []
+    assert cli.model.requests == []
 
 
 def test_a_file_of_keys_that_others_can_read_is_not_used(cli: UserEnvironment) -> None:
     cli.run("auth", "login", "anthropic", "--stdin", stdin="stored-key-123456")
     os.chmod(cli.home / ".bobstay" / "keys.json", 0o644)
-    ended = cli.ask(ANTHROPIC_BASE_URL=cli.server.url)
+    ended = cli.ask(ANTHROPIC_BASE_URL=cli.model.url)
     assert ended.returncode == 1
     assert "No key" in ended.stderr
 
@@ -216,7 +216,7 @@ def test_a_provider_with_a_name_of_ones_own_is_asked_in_its_format(
 ) -> None:
     definition = {
         "api": api,
-        "base_url": cli.server.url + path,
+        "base_url": cli.model.url + path,
         "key_env": "CORP_LLM",
         "headers": {"X-Team": "blue"},
         "models": {"big-model": {"context": 99_000}},
@@ -224,7 +224,7 @@ def test_a_provider_with_a_name_of_ones_own_is_asked_in_its_format(
     cli.user({"providers": {"corp": definition}})
     ended = cli.ask("--model", "corp/big-model", CORP_LLM="corp-secret-value-1")
     assert ended.stdout == "Hello.\n"
-    request = cli.server.requests[-1]
+    request = cli.model.requests[-1]
     assert "corp-secret-value-1" in request.headers[header]
     assert request.headers["x-team"] == "blue"
     assert asked in request.path
@@ -232,22 +232,22 @@ def test_a_provider_with_a_name_of_ones_own_is_asked_in_its_format(
 
 
 def test_the_variable_of_a_named_provider_is_masked_and_kept_from_commands(cli: UserEnvironment) -> None:
-    definition = {"api": "chat", "base_url": f"{cli.server.url}/v1", "key_env": "CORP_LLM"}
+    definition = {"api": "chat", "base_url": f"{cli.model.url}/v1", "key_env": "CORP_LLM"}
     cli.user({"providers": {"corp": definition}})
     look = Step(blocks=[Call("Bash", {"command": "echo var=${CORP_LLM:-none}"}, "t1")])
-    token = cli.server.play("t", look, say("It is corp-secret-value-1."))
+    token = cli.model.play("t", look, say("It is corp-secret-value-1."))
     ended = cli.run("-p", token, "--model", "corp/m", "--allowed-tools", "Bash", CORP_LLM="corp-secret-value-1")
     assert ended.stdout == "It is [masked CORP_LLM].\n"
-    assert "var=none" in cli.server.requests[-1].raw.decode()
+    assert "var=none" in cli.model.requests[-1].raw.decode()
 
 
 def test_a_stored_key_serves_a_named_provider(cli: UserEnvironment) -> None:
-    cli.user({"providers": {"corp": {"api": "chat", "base_url": f"{cli.server.url}/v1", "key_env": "CORP"}}})
+    cli.user({"providers": {"corp": {"api": "chat", "base_url": f"{cli.model.url}/v1", "key_env": "CORP"}}})
     missing = cli.ask("--model", "corp/m")
     assert "No key for corp: set CORP" in missing.stderr
     assert cli.run("auth", "login", "corp", "--stdin", stdin="stored-corp-key-1").returncode == 0
     assert cli.ask("--model", "corp/m").stdout == "Hello.\n"
-    assert cli.server.requests[-1].headers["authorization"] == "Bearer stored-corp-key-1"
+    assert cli.model.requests[-1].headers["authorization"] == "Bearer stored-corp-key-1"
 
 
 @pytest.mark.parametrize(
@@ -276,16 +276,16 @@ def test_a_definition_that_cannot_be_used_is_refused_with_its_place(
 
 
 def test_a_built_in_provider_gets_headers_and_an_address_from_the_settings(cli: UserEnvironment) -> None:
-    cli.user({"providers": {"openrouter": {"base_url": f"{cli.server.url}/v1", "headers": {"X-Title": "mine"}}}})
+    cli.user({"providers": {"openrouter": {"base_url": f"{cli.model.url}/v1", "headers": {"X-Title": "mine"}}}})
     assert cli.ask("--model", "openrouter/x/y", OPENROUTER_API_KEY="k").stdout == "Hello.\n"
-    assert cli.server.requests[-1].headers["x-title"] == "mine"
+    assert cli.model.requests[-1].headers["x-title"] == "mine"
 
 
 def test_a_folder_that_is_not_trusted_defines_no_provider(cli: UserEnvironment) -> None:
-    cli.project({"providers": {"corp": {"api": "chat", "base_url": f"{cli.server.url}/v1"}}})
+    cli.project({"providers": {"corp": {"api": "chat", "base_url": f"{cli.model.url}/v1"}}})
     ended = cli.ask("--model", "corp/m", **cli.anthropic())
     assert ended.returncode == 1
-    assert cli.server.requests == []
+    assert cli.model.requests == []
     assert cli.ask("--model", "corp/m", "--trust", **cli.anthropic()).stdout == "Hello.\n"
 
 
@@ -298,7 +298,7 @@ def test_a_trusted_folder_gets_no_key_of_the_person_sent_to_its_host(
 ) -> None:
     cli.user({"providers": {"mine": {"api": "chat", "base_url": "http://127.0.0.1:9/v1", "key_env": "MINE"}}})
     cli.run("auth", "login", "mine", "--stdin", stdin="stored-mine-key-1")
-    file = cli.project({"providers": {name: {"base_url": f"{cli.server.url}/v1", **more}}}, ".bobstay")
+    file = cli.project({"providers": {name: {"base_url": f"{cli.model.url}/v1", **more}}}, ".bobstay")
     ended = cli.ask(
         "--trust",
         "--model",
@@ -307,7 +307,7 @@ def test_a_trusted_folder_gets_no_key_of_the_person_sent_to_its_host(
         OPENAI_API_KEY="openaikey",
         HTTPS_PROXY="http://127.0.0.1:9",
     )
-    assert cli.server.requests == []
+    assert cli.model.requests == []
     assert str(file) in ended.stderr
     assert "ignored" in ended.stderr
 
@@ -317,9 +317,9 @@ def test_a_key_stored_under_the_name_of_a_projects_provider_is_not_sent_to_it(cl
     keys.parent.mkdir()
     keys.write_text(json.dumps({"keys": {"corp": {"where": "file", "key": "stored-corp-key-1"}}}))
     keys.chmod(0o600)
-    cli.project({"providers": {"corp": {"api": "chat", "base_url": f"{cli.server.url}/v1"}}})
+    cli.project({"providers": {"corp": {"api": "chat", "base_url": f"{cli.model.url}/v1"}}})
     assert cli.ask("--model", "corp/m", "--trust").stdout == "Hello.\n"
-    assert "authorization" not in cli.server.requests[-1].headers
+    assert "authorization" not in cli.model.requests[-1].headers
 
 
 KEYRING = """
@@ -360,8 +360,8 @@ def test_a_keyring_that_works_keeps_the_key(cli: UserEnvironment, keyring: dict[
     assert "ring-key" not in (cli.home / ".bobstay" / "keys.json").read_text()
     assert "ring-key-123456" in Path(keyring["KEYRING_FILE"]).read_text()
     assert "keyring" in cli.run("auth", "list", **keyring).stdout
-    assert cli.ask(ANTHROPIC_BASE_URL=cli.server.url, **keyring).stdout == "Hello.\n"
-    assert cli.server.requests[-1].headers["x-api-key"] == "ring-key-123456"
+    assert cli.ask(ANTHROPIC_BASE_URL=cli.model.url, **keyring).stdout == "Hello.\n"
+    assert cli.model.requests[-1].headers["x-api-key"] == "ring-key-123456"
     assert cli.run("auth", "logout", **keyring).returncode == 0
     assert "ring-key" not in Path(keyring["KEYRING_FILE"]).read_text()
 
@@ -376,5 +376,5 @@ def test_a_keyring_that_keeps_nothing_gives_way_to_the_file(cli: UserEnvironment
 
 def test_a_keyring_that_is_gone_is_told(cli: UserEnvironment, keyring: dict[str, str]) -> None:
     cli.run("auth", "login", "--stdin", stdin="ring-key-123456", **keyring)
-    ended = cli.ask(ANTHROPIC_BASE_URL=cli.server.url)
+    ended = cli.ask(ANTHROPIC_BASE_URL=cli.model.url)
     assert "keyring that cannot be reached" in ended.stderr

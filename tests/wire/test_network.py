@@ -1,36 +1,30 @@
 """The program behind proxies, with unreachable servers, and with private certificate authorities."""
 
 import asyncio
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 
 from tests.kit.certificate_authority import CertificateAuthority
-from tests.kit.program import BOBSTAY, environment
+from tests.kit.installed_command import Ended, InstalledCommand
 from tests.kit.proxy_server import proxying
 from tests.kit.sockets import listening
 from tests.kit.web_server import serving
 from tests.modelserver import Call, ModelServer, Step
 from tests.wire.flows import say
 
-Ended: TypeAlias = "subprocess.CompletedProcess[str]"
-
 
 @pytest.fixture
-def run(model: ModelServer, tmp_path: Path) -> Callable[..., Ended]:
-    work = tmp_path / "work"
-    work.mkdir()
+def run(command: InstalledCommand) -> Callable[..., Ended]:
+    """Runs it with these variables; an empty one is not set."""
+    del command.variables["CLAUDE_CODE_ENTRYPOINT"]
 
     def start(*arguments: str, **variables: str) -> Ended:
-        env = environment(model, tmp_path / "home") | variables
-        env.pop("CLAUDE_CODE_ENTRYPOINT")
-        env = {name: value for name, value in env.items() if value}
-        return subprocess.run(
-            [BOBSTAY, *arguments], capture_output=True, text=True, cwd=work, env=env, timeout=200, check=False
-        )
+        for name in [name for name, value in variables.items() if not value]:
+            command.variables.pop(name, None)
+            del variables[name]
+        return command.run(*arguments, **variables)
 
     return start
 

@@ -22,12 +22,12 @@ def test_a_model_that_only_claude_code_knows_is_a_warning(cli: UserEnvironment, 
     ended = cli.ask(**cli.anthropic())
     assert (ended.stdout, ended.returncode) == ("Hello.\n", 0)
     assert f"Warning: {file}: the model {model_id!r}" in ended.stderr
-    assert cli.server.requests[-1].body["model"].startswith(asked)
+    assert cli.model.requests[-1].body["model"].startswith(asked)
 
 
 def test_a_model_without_a_key_in_the_file_of_claude_code_gives_way_to_one_with_a_key(cli: UserEnvironment) -> None:
     cli.user({"model": "opus"}, ".claude")
-    ended = cli.ask(OPENAI_API_KEY="k", OPENAI_BASE_URL=f"{cli.server.url}/v1")
+    ended = cli.ask(OPENAI_API_KEY="k", OPENAI_BASE_URL=f"{cli.model.url}/v1")
     assert (ended.stdout, ended.returncode) == ("Hello.\n", 0)
     assert "not used" in ended.stderr
 
@@ -46,11 +46,11 @@ def test_the_environment_names_the_model_before_the_settings_and_a_flag_before_b
     cli.user({"model": "haiku"})
     given = cli.anthropic(**{variable: "sonnet"})
     assert cli.ask(**given).stdout == "Hello.\n"
-    assert "sonnet" in cli.server.requests[-1].body["model"]
+    assert "sonnet" in cli.model.requests[-1].body["model"]
     assert cli.ask("--model", "opus", **given).stdout == "Hello.\n"
-    assert "opus" in cli.server.requests[-1].body["model"]
+    assert "opus" in cli.model.requests[-1].body["model"]
     assert cli.ask("--settings", '{"model": "opus"}', **given).stdout == "Hello.\n"
-    assert "opus" in cli.server.requests[-1].body["model"]
+    assert "opus" in cli.model.requests[-1].body["model"]
 
 
 def test_a_mode_that_only_claude_code_knows_is_a_warning_with_its_place(cli: UserEnvironment) -> None:
@@ -58,7 +58,7 @@ def test_a_mode_that_only_claude_code_knows_is_a_warning_with_its_place(cli: Use
     ended = cli.ask(**cli.anthropic())
     assert (ended.stdout, ended.returncode) == ("Hello.\n", 0)
     assert f"{file}:3:18: permissions.defaultMode is ignored" in ended.stderr
-    tools = [tool["name"] for tool in cli.server.requests[-1].body["tools"]]
+    tools = [tool["name"] for tool in cli.model.requests[-1].body["tools"]]
     assert "Bash" not in tools, "what the file forbids still counts"
 
 
@@ -72,10 +72,10 @@ def test_what_forbids_is_never_left_out(cli: UserEnvironment, settings: Any) -> 
 
 @pytest.mark.parametrize("folder", [".claude", ".bobstay"])
 def test_keys_and_addresses_in_env_of_the_user_count_for_ourselves(cli: UserEnvironment, folder: str) -> None:
-    env = {"ANTHROPIC_BASE_URL": cli.server.url, "ANTHROPIC_AUTH_TOKEN": "token-of-the-settings"}
+    env = {"ANTHROPIC_BASE_URL": cli.model.url, "ANTHROPIC_AUTH_TOKEN": "token-of-the-settings"}
     cli.user({"env": {**env, "ANTHROPIC_CUSTOM_HEADERS": "X-Team: blue"}}, folder)
     assert cli.ask().stdout == "Hello.\n"
-    headers = cli.server.requests[-1].headers
+    headers = cli.model.requests[-1].headers
     assert headers["authorization"] == "Bearer token-of-the-settings"
     assert headers["x-team"] == "blue"
 
@@ -83,31 +83,31 @@ def test_keys_and_addresses_in_env_of_the_user_count_for_ourselves(cli: UserEnvi
 def test_the_environment_of_the_process_wins_over_env_of_the_settings(cli: UserEnvironment) -> None:
     cli.user({"env": {"ANTHROPIC_API_KEY": "other", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}})
     assert cli.ask(**cli.anthropic()).stdout == "Hello.\n"
-    assert cli.server.requests[-1].headers["x-api-key"] == "key-of-the-environment"
+    assert cli.model.requests[-1].headers["x-api-key"] == "key-of-the-environment"
 
 
 def test_a_folder_that_is_not_trusted_cannot_say_where_requests_go(cli: UserEnvironment) -> None:
-    cli.project({"env": {"ANTHROPIC_BASE_URL": cli.server.url, "ANTHROPIC_AUTH_TOKEN": "x"}})
+    cli.project({"env": {"ANTHROPIC_BASE_URL": cli.model.url, "ANTHROPIC_AUTH_TOKEN": "x"}})
     ended = cli.ask()
     assert ended.returncode == 1
     assert "No key for anthropic" in ended.stderr
-    assert cli.server.requests == []
+    assert cli.model.requests == []
 
 
 def test_a_trusted_folder_cannot_have_a_persons_key_sent_elsewhere(cli: UserEnvironment) -> None:
-    file = cli.project({"env": {"ANTHROPIC_BASE_URL": cli.server.url}})
+    file = cli.project({"env": {"ANTHROPIC_BASE_URL": cli.model.url}})
     ended = cli.ask(
         "--trust", ANTHROPIC_API_KEY="the-persons-key", ANTHROPIC_MODEL="haiku", HTTPS_PROXY="http://127.0.0.1:9"
     )
-    assert cli.server.requests == []
+    assert cli.model.requests == []
     assert f"{file}: env.ANTHROPIC_BASE_URL was ignored" in ended.stderr
 
 
 def test_a_trusted_folder_may_name_a_gateway_with_a_key_of_its_own(cli: UserEnvironment) -> None:
-    cli.project({"env": {"ANTHROPIC_BASE_URL": cli.server.url, "ANTHROPIC_AUTH_TOKEN": "of-the-project"}})
+    cli.project({"env": {"ANTHROPIC_BASE_URL": cli.model.url, "ANTHROPIC_AUTH_TOKEN": "of-the-project"}})
     assert cli.ask("--trust", ANTHROPIC_API_KEY="the-persons-key").stdout == "Hello.\n"
-    assert "the-persons-key" not in str(cli.server.requests[-1].headers)
-    assert cli.server.requests[-1].headers["authorization"] == "Bearer of-the-project"
+    assert "the-persons-key" not in str(cli.model.requests[-1].headers)
+    assert cli.model.requests[-1].headers["authorization"] == "Bearer of-the-project"
 
 
 def test_going_on_with_a_session_in_another_folder_is_told(cli: UserEnvironment, tmp_path: Path) -> None:
@@ -127,4 +127,4 @@ def test_an_import_from_outside_a_trusted_project_is_told_and_not_read(cli: User
     (cli.work / "CLAUDE.md").write_text("See @~/private.md")
     ended = cli.ask("--trust", **cli.anthropic())
     assert f"{cli.home}/private.md" in ended.stderr
-    assert "PRIVATE NOTES" not in cli.server.requests[-1].raw.decode()
+    assert "PRIVATE NOTES" not in cli.model.requests[-1].raw.decode()

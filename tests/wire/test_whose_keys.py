@@ -19,20 +19,20 @@ def cli(model: ModelServer, tmp_path: Path) -> UserEnvironment:
 
 def sent(cli: UserEnvironment) -> str:
     """The headers of all requests that came to the folder's host."""
-    return str([request.headers for request in cli.server.requests])
+    return str([request.headers for request in cli.model.requests])
 
 
 @pytest.mark.parametrize("folder", [".claude", ".bobstay"])
 def test_a_key_in_the_users_settings_is_not_sent_to_a_folders_host(cli: UserEnvironment, folder: str) -> None:
     cli.user({"env": {"ANTHROPIC_API_KEY": "the-persons-key"}}, folder)
-    file = cli.project({"env": {"ANTHROPIC_BASE_URL": cli.server.url}})
+    file = cli.project({"env": {"ANTHROPIC_BASE_URL": cli.model.url}})
     ended = cli.ask("--trust", HTTPS_PROXY=NOWHERE)
-    assert cli.server.requests == []
+    assert cli.model.requests == []
     assert f"{file}: env.ANTHROPIC_BASE_URL was ignored" in ended.stderr
 
 
 def test_an_address_in_the_users_settings_wins_over_a_folders(cli: UserEnvironment) -> None:
-    cli.user({"env": {"ANTHROPIC_API_KEY": "the-persons-key", "ANTHROPIC_BASE_URL": cli.server.url}})
+    cli.user({"env": {"ANTHROPIC_API_KEY": "the-persons-key", "ANTHROPIC_BASE_URL": cli.model.url}})
     cli.project({"env": {"ANTHROPIC_BASE_URL": NOWHERE}})
     assert cli.ask("--trust").stdout == "Hello.\n"
 
@@ -45,7 +45,7 @@ def test_a_folder_with_a_key_of_its_own_gets_none_from_the_users_settings(
     cli: UserEnvironment, persons: str, folders: str
 ) -> None:
     cli.user({"env": {persons: "the-persons-key"}})
-    cli.project({"env": {"ANTHROPIC_BASE_URL": cli.server.url, folders: "of-the-project"}})
+    cli.project({"env": {"ANTHROPIC_BASE_URL": cli.model.url, folders: "of-the-project"}})
     assert cli.ask("--trust").stdout == "Hello.\n"
     assert "of-the-project" in sent(cli)
     assert "the-persons-key" not in sent(cli)
@@ -60,34 +60,34 @@ def test_headers_of_the_person_are_not_sent_to_a_folders_host(cli: UserEnvironme
     }
     more = {"ANTHROPIC_CUSTOM_HEADERS": "X-Gateway: the-persons-token"} if where == "environment" else {}
     cli.user(places[where])
-    cli.project({"env": {"ANTHROPIC_BASE_URL": cli.server.url, "ANTHROPIC_API_KEY": "of-the-project"}})
+    cli.project({"env": {"ANTHROPIC_BASE_URL": cli.model.url, "ANTHROPIC_API_KEY": "of-the-project"}})
     assert cli.ask("--trust", **more).stdout == "Hello.\n"
     assert "of-the-project" in sent(cli)
     assert "the-persons-token" not in sent(cli)
 
 
 def test_headers_alone_keep_a_folder_from_choosing_the_host(cli: UserEnvironment) -> None:
-    cli.project({"env": {"ANTHROPIC_BASE_URL": cli.server.url, "ANTHROPIC_CUSTOM_HEADERS": "X-A: b"}})
+    cli.project({"env": {"ANTHROPIC_BASE_URL": cli.model.url, "ANTHROPIC_CUSTOM_HEADERS": "X-A: b"}})
     more = {"ANTHROPIC_CUSTOM_HEADERS": "Authorization: Bearer the-persons-token", "ANTHROPIC_MODEL": "haiku"}
     ended = cli.ask("--trust", HTTPS_PROXY=NOWHERE, **more)
-    assert cli.server.requests == []
+    assert cli.model.requests == []
     assert "env.ANTHROPIC_BASE_URL was ignored" in ended.stderr
 
 
 @pytest.mark.parametrize("name", ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"])
 def test_a_folder_cannot_name_a_proxy_that_reads_the_persons_key(cli: UserEnvironment, name: str) -> None:
-    file = cli.project({"env": {name: cli.server.url}})
+    file = cli.project({"env": {name: cli.model.url}})
     more = {"ANTHROPIC_API_KEY": "the-persons-key", "ANTHROPIC_BASE_URL": "http://gateway.invalid"}
     ended = cli.ask("--trust", **more)
-    assert cli.server.requests == []
+    assert cli.model.requests == []
     assert f"{file}: env.{name} was ignored" in ended.stderr
 
 
 def shown_to_a_command(cli: UserEnvironment, *flags: str, **variables: str) -> str:
     """The environment of a command, written to a file by itself, because the model's copy is redacted."""
     steps = Step(blocks=[Call("Bash", {"command": "env > seen"}, "t1")]), say("Done.")
-    token = cli.server.play("t", *steps)
-    more = {"ANTHROPIC_BASE_URL": cli.server.url, **variables}
+    token = cli.model.play("t", *steps)
+    more = {"ANTHROPIC_BASE_URL": cli.model.url, **variables}
     assert cli.run("-p", token, "--allowed-tools", "Bash,Write,Edit", *flags, **more).stdout == "Done.\n"
     return (cli.work / "seen").read_text()
 
@@ -144,6 +144,6 @@ def test_the_token_in_a_header_is_redacted_wherever_it_stands(cli: UserEnvironme
     steps = Step(blocks=[Call("Read", {"file_path": "notes"}, "t1")]), say("Done.")
     lines = f"Authorization: Bearer {secrets['gateway']}\nCookie: a=1; sid={secrets['cookie']}\nX-Team: blue-team"
     variables = cli.anthropic(ANTHROPIC_CUSTOM_HEADERS=lines)
-    assert cli.run("-p", cli.server.play("t", *steps), **variables).stdout == "Done.\n"
-    raw = cli.server.requests[-1].raw.decode()
+    assert cli.run("-p", cli.model.play("t", *steps), **variables).stdout == "Done.\n"
+    raw = cli.model.requests[-1].raw.decode()
     assert [name for name, value in secrets.items() if value in raw] == ["plain"]

@@ -1,61 +1,40 @@
-"""Runs the program as a user does: with a home, settings, a folder, and only the variables a test sets."""
+"""The installed command with the settings of a user and a project, and only the variables a test sets."""
 
 import json
 import os
-import subprocess
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-from tests.kit.program import BOBSTAY
+from tests.kit.installed_command import Ended, InstalledCommand
 from tests.modelserver import ModelServer
+from tests.wire.flows import say
 
-Ended: TypeAlias = "subprocess.CompletedProcess[str]"
 
+class UserEnvironment(InstalledCommand):
+    """Without a key or address of a model, unless a run is given them."""
 
-class UserEnvironment:
     def __init__(self, model: ModelServer, folder: Path) -> None:
-        self.server = model
-        self.home = folder / "home"
-        self.work = folder / "work"
-        self.home.mkdir()
-        self.work.mkdir()
-
-    def user(self, settings: Any, folder: str = ".bobstay") -> Path:
-        return self._write(self.home / folder / "settings.json", settings)
-
-    def project(self, settings: Any, folder: str = ".claude") -> Path:
-        return self._write(self.work / folder / "settings.json", settings)
-
-    def run(self, *arguments: str, stdin: str | None = None, **variables: str) -> Ended:
-        """Without a key or address, unless `variables` has them."""
-        env = {
+        super().__init__(model, folder)
+        self.variables = {
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
             "CLAUDE_CODE_MAX_RETRIES": "0",
-            **variables,
         }
-        return subprocess.run(
-            [BOBSTAY, *arguments],
-            input="" if stdin is None else stdin,
-            capture_output=True,
-            text=True,
-            cwd=self.work,
-            env=env,
-            timeout=200,
-            check=False,
-        )
+
+    def user(self, settings: Any, folder: str = ".bobstay") -> Path:
+        return self._settings(f"home/{folder}", settings)
+
+    def project(self, settings: Any, folder: str = ".claude") -> Path:
+        return self._settings(f"work/{folder}", settings)
 
     def ask(self, *arguments: str, **variables: str) -> Ended:
         """Run a prompt that the scripted model answers with `Hello.`"""
-        from tests.wire.flows import say
-
-        return self.run("-p", self.server.play("t", say("Hello.")), *arguments, **variables)
+        return self.run("-p", self.model.play("t", say("Hello.")), *arguments, **variables)
 
     def anthropic(self, **more: str) -> dict[str, str]:
-        return {"ANTHROPIC_API_KEY": "key-of-the-environment", "ANTHROPIC_BASE_URL": self.server.url, **more}
+        return {"ANTHROPIC_API_KEY": "key-of-the-environment", "ANTHROPIC_BASE_URL": self.model.url, **more}
 
-    def _write(self, path: Path, settings: Any) -> Path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(settings if isinstance(settings, str) else json.dumps(settings, indent=1))
-        return path
+    def _settings(self, folder: str, settings: Any) -> Path:
+        text = settings if isinstance(settings, str) else json.dumps(settings, indent=1)
+        return self.write(f"{folder}/settings.json", text)

@@ -11,16 +11,15 @@ import pytest
 
 from bobstay.cli.doctor_command import run, run_checks
 from bobstay.config.environment import Environment
+from tests.kit.user_folders import UserFolders
 
 KEY = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
 
 
-class Project:
+class Project(UserFolders):
     def __init__(self, folder: Path) -> None:
-        self.work, self.home = folder / "work", folder / "home"
-        self.work.mkdir()
-        self.home.mkdir()
-        self.variables = {"HOME": str(self.home), "PATH": os.environ["PATH"]}
+        super().__init__(folder)
+        self.variables["PATH"] = os.environ["PATH"]
 
     def found(self) -> dict[str, list[Any]]:
         grouped: dict[str, list[Any]] = {}
@@ -30,12 +29,6 @@ class Project:
 
     def states(self, check: str) -> list[str]:
         return [finding.state for finding in self.found()[check]]
-
-    def write(self, file: str, text: str) -> Path:
-        path = self.work / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return path
 
 
 @pytest.fixture
@@ -65,7 +58,7 @@ def test_keys_are_named_and_never_shown(
     monkeypatch.chdir(project.work)
     monkeypatch.setenv("HOME", str(project.home))
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    project.write(f"{KEY}/.keep", "")
+    project.write(f"work/{KEY}/.keep", "")
     monkeypatch.setenv("BOBSTAY_HOME", str(project.work / KEY))
     for arguments in ([], ["--json"]):
         assert run(arguments) == 0
@@ -76,8 +69,8 @@ def test_keys_are_named_and_never_shown(
 
 
 def test_every_broken_file_is_named_with_line_and_column(project: Project) -> None:
-    first = project.write(".bobstay/settings.json", '{\n  "maxTurns": "many"\n}')
-    second = project.write(".claude/settings.local.json", '{"permissions": {\n"deny": ["Bash("]}}')
+    first = project.write("work/.bobstay/settings.json", '{\n  "maxTurns": "many"\n}')
+    second = project.write("work/.claude/settings.local.json", '{"permissions": {\n"deny": ["Bash("]}}')
     failing = [finding for finding in project.found()["settings"] if finding.state == "fail"]
     assert len(failing) == 2
     message = " ".join(finding.text for finding in failing)
@@ -88,7 +81,7 @@ def test_every_broken_file_is_named_with_line_and_column(project: Project) -> No
 def test_a_failure_is_the_exit_code(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project.work)
     monkeypatch.setenv("HOME", str(project.home))
-    project.write(".bobstay/settings.json", "{")
+    project.write("work/.bobstay/settings.json", "{")
     assert run([]) == 1
     assert run(["--nonsense"]) == 1
     assert run(["--help"]) == 0
@@ -118,7 +111,7 @@ def test_broad_rules_are_warned_about_with_their_place(project: Project) -> None
 
 def test_the_folders_trust_is_told(project: Project) -> None:
     assert "not trusted" in project.found()["trust"][0].text
-    project.write(".bobstay/settings.json", '{"permissions": {"allow": ["Bash(make)"]}}')
+    project.write("work/.bobstay/settings.json", '{"permissions": {"allow": ["Bash(make)"]}}')
     assert project.states("trust") == ["warn"]
 
 

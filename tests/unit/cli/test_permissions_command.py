@@ -13,27 +13,23 @@ import pytest
 from bobstay.cli.check_command import MAX_LINE, judge_lines
 from bobstay.cli.main import run as main
 from bobstay.cli.permissions_command import run
+from tests.kit.user_folders import UserFolders
 from tests.kit.waiting import DEADLINE
 
 LOCAL = ".bobstay/settings.local.json"
 
 
-class Project:
+class Project(UserFolders):
     """A project, its user's home, and the command run there."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.work = folder / "work"
-        self.home = folder / "home"
-        self.work.mkdir()
-        self.home.mkdir()
+        super().__init__(folder)
         self._capsys = capsys
         self.errors = ""
 
     def settings(self, text: str | dict[str, Any], file: str = LOCAL, *, user: bool = False) -> Path:
-        path = (self.home if user else self.work) / file
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text if isinstance(text, str) else json.dumps(text, indent=2))
-        return path
+        content = text if isinstance(text, str) else json.dumps(text, indent=2)
+        return self.write(f"{'home' if user else 'work'}/{file}", content)
 
     def trust(self) -> None:
         self.settings({"trustedFolders": [str(self.work)]}, ".bobstay/settings.json", user=True)
