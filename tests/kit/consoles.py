@@ -127,6 +127,7 @@ class RunningConsole(WatchedSessions):
         self.port: int = self.socket.getsockname()[1]
         self.host = f"127.0.0.1:{self.port}"
         self.url = f"http://{self.host}"
+        self.stream_url = f"ws://{self.host}/api/v1/ws"
         self.headers: dict[str, str] = {}
         """Of a token that may do everything."""
         config.setdefault("push_to_loopback", True)  # the push services of tests are on this machine

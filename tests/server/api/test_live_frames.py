@@ -1,13 +1,11 @@
 """What is not stored: every frame a server sends is one of those the documents name, with no field more or less."""
 
 import asyncio
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import msgspec
 from jsonschema import Draft202012Validator
-from websockets.asyncio.client import ClientConnection, connect
 
 from bobstay.model.event import ToolDone
 from bobstay.model.live_events import (
@@ -27,6 +25,7 @@ from bobstay.server.streams.live_frames import AnyLive
 from bobstay.server.streams.live_parts import LiveParts
 from tests.kit.consoles import RunningConsole
 from tests.kit.repositories import repository
+from tests.kit.stream_client import StreamClient, stream_client
 from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
@@ -47,54 +46,47 @@ def validator() -> Draft202012Validator:
     return Draft202012Validator({"$ref": "#/components/schemas/LiveFrame", "components": schema["components"]})
 
 
-class Tab:
-    """A connection whose transient frames are all looked at."""
+def described(client: StreamClient) -> dict[str, dict[str, Any]]:
+    """The last transient frame of each type; all that came are looked at."""
+    frames = [frame for frame in client.frames if "seq" not in frame]
+    for frame in frames:
+        checked(msgspec.json.encode(frame))
+    return {frame["type"]: frame for frame in frames}
 
-    def __init__(self, socket: ClientConnection) -> None:
-        self._socket = socket
-        self.types: dict[str, dict[str, Any]] = {}
 
-    async def say(self, **frame: Any) -> None:
-        await self._socket.send(msgspec.json.encode(frame).decode())
-
-    async def until(self, condition: Callable[[dict[str, dict[str, Any]]], bool]) -> None:
-        async with asyncio.timeout(DEADLINE):
-            while not condition(self.types):
-                for frame in msgspec.json.decode(await self._socket.recv()):
-                    if "seq" not in frame:
-                        checked(msgspec.json.encode(frame))
-                        self.types[frame["type"]] = frame
+async def until_types(client: StreamClient, *types: str) -> None:
+    while not {*types} <= set(described(client)):
+        await asyncio.wait_for(client.receive(), DEADLINE)
 
 
 async def test_a_tab_gets_only_frames_that_are_described(server: RunningConsole, model: ModelServer) -> None:
     repository(server.work)
     headers = {**server.headers, "Origin": server.url}
-    async with connect(f"ws://{server.host}/api/v1/ws", additional_headers=headers) as socket:
-        tab = Tab(socket)
-        await tab.say(type="subscribe", topic="app")
+    async with stream_client(server.stream_url, additional_headers=headers) as client:
+        await client.say("subscribe", topic="app")
         step = Step(blocks=[Say("Thinking of it"), Call("Bash", {"command": "touch x"}, "c")])
         id = await server.launch(model.play("one", step, Step(blocks=[Say("Done.")])))
-        await tab.say(type="subscribe", topic=f"session:{id}", after=0)
-        await tab.say(type="subscribe", topic="*", after="old-1")
-        await tab.say(type="subscribe", topic=f"session:{id}", after=10**6, epoch="another")
-        await tab.say(type="subscribe", topic="nowhere", id="wrong")
-        await tab.say(type="ping", id="p1")
+        await client.say("subscribe", topic=f"session:{id}", after=0)
+        await client.say("subscribe", topic="*", after="old-1")
+        await client.say("subscribe", topic=f"session:{id}", after=10**6, epoch="another")
+        await client.say("subscribe", topic="nowhere", id="wrong")
+        await client.say("ping", id="p1")
         await server.until_status(id, "waiting_input")
         (entry,) = server.view(id).interactions
         body = {"decision": "allow", "input_sha256": entry.input_sha256}
         assert (await server.post(f"/api/v1/interactions/{entry.id}/decision", body)).status == 200
         await server.until_status(id, "completed")
         assert (await server.post(f"/api/v1/sessions/{id}/tasks", {"title": "Mine"})).status == 201
-        await tab.until(lambda found: {"tasks.changed", "interaction.resolved", "pong", "error"} <= set(found))
-        await tab.say(type="unsubscribe", topic="*")
+        await until_types(client, "tasks.changed", "interaction.resolved", "pong", "error")
+        await client.say("unsubscribe", topic="*")
         assert (await server.ask("DELETE", f"/api/v1/sessions/{id}")).status == 204
-        await tab.until(lambda found: {"stream.left", "session.deleted"} <= set(found))
+        await until_types(client, "stream.left", "session.deleted")
     assert {
         *("server.hello", "stream.synchronized", "stream.reset", "session.changed", "session.deleted"),
         *("interaction.opened", "interaction.resolved", "tasks.changed", "stream.left", "pong", "error"),
-    } <= set(tab.types)
-    assert tab.types["server.hello"]["data"]["version"]
-    assert tab.types["error"]["topic"] == "nowhere"
+    } <= set(described(client))
+    assert described(client)["server.hello"]["data"]["version"]
+    assert described(client)["error"]["topic"] == "nowhere"
 
 
 async def test_pieces_of_what_is_said_are_described() -> None:
@@ -127,14 +119,13 @@ async def test_news_of_a_work_tree_are_described(server: RunningConsole) -> None
     repository(server.work)
     id = await server.launch()
     headers = {**server.headers, "Origin": server.url}
-    async with connect(f"ws://{server.host}/api/v1/ws", additional_headers=headers) as socket:
-        tab = Tab(socket)
-        await tab.say(type="subscribe", topic=f"session:{id}", after=0)
-        await tab.until(lambda found: "stream.synchronized" in found)
-        await server.services.auxiliary_workers.watch(id)
+    async with stream_client(server.stream_url, additional_headers=headers) as client:
+        await client.say("subscribe", topic=f"session:{id}", after=0)
+        await until_types(client, "stream.synchronized")
+        await server.console.auxiliary_workers.watch(id)
         (server.work / "new").write_text("x\n")
-        await tab.until(lambda found: "diff.changed" in found)
-        assert tab.types["diff.changed"]["data"]["files"] == [
+        await until_types(client, "diff.changed")
+        assert described(client)["diff.changed"]["data"]["files"] == [
             {"path": "new", "status": "untracked", "added": 1, "removed": 0}
         ]
 

@@ -1,17 +1,15 @@
-"""A small server around the streams with real sockets and logs, and clients that follow the protocol."""
+"""A small server around the streams with real sockets and logs, and events to fill them with."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute
-from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from bobstay.model.event import BlockDone, Durable, MessageDone, Noted, Prompted, RunDone, TurnStarted
@@ -33,6 +31,7 @@ from bobstay.server.streams.stream_publisher import StreamPublisher
 from bobstay.server.streams.stream_server import StreamServer, server_options
 from bobstay.server.streams.stream_timing import StreamTiming
 from bobstay.server.streams.subscription import Streams
+from tests.kit.stream_client import stream_client
 from tests.kit.waiting import DEADLINE, until
 from tests.kit.watched_sessions import WatchedSessions, new_registry
 
@@ -128,73 +127,6 @@ class StreamTestbed(WatchedSessions):
         return self.registry.create(str(self.folder), SessionConfig(), id=id)
 
 
-class Tab:
-    """One connection of a client, and all frames that came over it."""
-
-    def __init__(self, connection: ClientConnection) -> None:
-        self.connection = connection
-        self.frames: list[dict[str, Any]] = []
-        self.raw: list[bytes] = []
-        """The same frames as they came."""
-        self.messages = 0
-        self._position = 0
-
-    async def say(self, kind: str, **fields: Any) -> None:
-        await self.connection.send(msgspec.json.encode({"type": kind, **fields}).decode())
-
-    async def follow(self, topic: str, after: int | str = 0, **fields: Any) -> dict[str, Any]:
-        """Follow a topic; returns its `stream.synchronized`."""
-        await self.say("subscribe", topic=topic, after=after, **fields)
-        return await self.wait("stream.synchronized", topic=topic)
-
-    async def wait(self, kind: str, **wanted: Any) -> dict[str, Any]:
-        """The next frame of this type, after those waited for before."""
-        return await self.wait_for(
-            lambda frame: frame["type"] == kind and all(frame.get(name) == value for name, value in wanted.items())
-        )
-
-    async def wait_for(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        async with asyncio.timeout(DEADLINE):
-            while True:
-                while self._position < len(self.frames):
-                    self._position += 1
-                    if condition(self.frames[self._position - 1]):
-                        return self.frames[self._position - 1]
-                await self.receive()
-
-    def rewind(self) -> None:
-        """Wait for frames from the first one again."""
-        self._position = 0
-
-    async def receive(self) -> None:
-        """Take in one message."""
-        message = await self.connection.recv(decode=False)
-        self.messages += 1
-        raw = [bytes(part) for part in msgspec.json.decode(message, type=list[msgspec.Raw])]
-        self.raw += raw
-        self.frames += [msgspec.json.decode(part) for part in raw]
-
-    def cut(self) -> None:
-        """End the connection as a cable does that is pulled out."""
-        self.connection.transport.abort()
-
-    def durable(self) -> list[dict[str, Any]]:
-        return [frame for frame in self.frames if "seq" in frame]
-
-    def seqs(self) -> list[int]:
-        return [frame["seq"] for frame in self.durable()]
-
-
-@asynccontextmanager
-async def tab(url: str, **options: Any) -> AsyncIterator[Tab]:
-    """A connection that has been greeted."""
-    options = {"compression": None, "max_size": None, "ping_interval": None, "proxy": None, **options}
-    async with connect(url, **options) as connection:
-        made = Tab(connection)
-        await made.wait("server.hello")
-        yield made
-
-
 def turn(number: int, block_count: int = 5) -> list[Durable]:
     """The events of a short turn."""
     message = f"message-{number}"
@@ -235,7 +167,7 @@ async def all_of(url: str, topic: str, count: int, drop_at: int = 0) -> list[byt
     """
     found: list[bytes] = []
     while len(found) < count:
-        async with tab(url) as watcher:
+        async with stream_client(url) as watcher:
             await watcher.say("subscribe", topic=topic, after=len(found))
             new = 0
             with suppress(ConnectionClosed):

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from bobstay.model.event import BlockDone, Envelope, Noted, Prompted
 from bobstay.model.message import Text
 from bobstay.server.streams.text_cutting import cut_entry, cut_frame
-from tests.server.streams.stream_testbed import StreamTestbed, tab
+from tests.kit.stream_client import stream_client
+from tests.server.streams.stream_testbed import StreamTestbed
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=80),
@@ -29,7 +30,7 @@ async def testbed(tmp_path: Path) -> AsyncIterator[StreamTestbed]:
 async def test_a_page_gets_how_a_huge_text_begins_and_ends(testbed: StreamTestbed) -> None:
     """FM-58."""
     session = testbed.begin()
-    async with tab(testbed.url) as page, tab(testbed.url) as program:
+    async with stream_client(testbed.url) as page, stream_client(testbed.url) as program:
         await page.say("hello", protocol=1, cut=4096)
         await page.follow(f"session:{session.id}")
         await program.follow(f"session:{session.id}")
@@ -44,7 +45,7 @@ async def test_what_was_before_comes_short_too(testbed: StreamTestbed) -> None:
     session = testbed.begin()
     for _ in range(20):
         session.append(Noted("x" * 1_000_000))
-    async with tab(testbed.url) as page:
+    async with stream_client(testbed.url) as page:
         await page.say("hello", protocol=1, cut=2000)
         await page.follow(f"session:{session.id}")
         notices = [frame for frame in page.frames if frame["type"] == "notice"]
@@ -74,7 +75,7 @@ async def test_an_answer_comes_whole_on_the_stream(testbed: StreamTestbed) -> No
     for size in (20_000, 300_000):
         session.append(BlockDone(message_id="m", index=0, block=Text("word " * (size // 5))))
     session.append(Prompted("p", (Text("please " * 3_000),)))
-    async with tab(testbed.url) as page:
+    async with stream_client(testbed.url) as page:
         await page.say("hello", protocol=1, cut=16_384)
         await page.follow(f"session:{session.id}")
         answers = [frame for frame in page.frames if frame["type"] == "part.done"]

@@ -21,8 +21,9 @@ from bobstay.server.streams.hub import HubClient
 from bobstay.server.streams.log_history import MOST_FOLDS, PAGE
 from bobstay.server.streams.stream_frames import head_of
 from bobstay.server.streams.subscription import SNAPSHOT_SESSIONS
+from tests.kit.stream_client import stream_client
 from tests.kit.waiting import DEADLINE, until
-from tests.server.streams.stream_testbed import StreamTestbed, all_of, fill, publish, tab, turn
+from tests.server.streams.stream_testbed import StreamTestbed, all_of, fill, publish, turn
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ async def test_a_hundred_clients_that_attach_while_events_pour_in_see_each_of_th
 
     async def attach() -> list[bytes]:
         nonlocal attached
-        async with tab(testbed.url) as watcher:
+        async with stream_client(testbed.url) as watcher:
             await watcher.follow(f"session:{session.id}")
             attached += 1
             await watcher.wait_for(lambda frame: frame["data"].get("text") == "the end")
@@ -127,14 +128,14 @@ async def test_a_client_comes_back_with_its_newest_seq_and_gets_no_more_than_it_
     session = testbed.begin()
     fill(session, 50)
     topic = f"session:{session.id}"
-    async with tab(testbed.url) as first:
+    async with stream_client(testbed.url) as first:
         await first.follow(topic)
         await publish(session, 1_000, every=20)
         await first.wait_for(lambda frame: frame.get("seq") == session.seq)
         cursor = first.seqs()[-1]
         first.cut()
     await publish(session, 30)
-    async with tab(testbed.url) as second:
+    async with stream_client(testbed.url) as second:
         await second.follow(topic, cursor)
         assert second.seqs() == list(range(cursor + 1, cursor + 31))
 
@@ -142,7 +143,7 @@ async def test_a_client_comes_back_with_its_newest_seq_and_gets_no_more_than_it_
 async def test_whoever_has_it_all_reads_nothing(testbed: StreamTestbed) -> None:
     session = testbed.begin()
     fill(session, 300)
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         done = await watcher.follow(f"session:{session.id}", 300)
         assert watcher.seqs() == []
         assert done["data"]["seq"] == 300
@@ -154,7 +155,7 @@ async def test_another_log_under_the_same_name_is_recognised(testbed: StreamTest
     session = testbed.begin("same-name")
     fill(session, 300)
     topic = "session:same-name"
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         before = await watcher.follow(topic)
         path = session.path
         testbed.registry.forget("same-name")
@@ -190,7 +191,7 @@ async def test_a_cursor_that_means_nothing_here_resets_and_goes_on_from_now(
     """S004-29, 5.5 rule 4. FM-19: nothing tells the client to clear what it shows before it has a snapshot."""
     session = testbed.begin()
     fill(session, 300)
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         await watcher.say("subscribe", topic=f"session:{session.id}", after=after)
         reset = await watcher.wait("stream.reset")
         assert (reset["data"]["reason"], reset["data"]["seq"]) == (reason, 300)
@@ -205,7 +206,7 @@ async def test_the_id_of_an_entry_is_a_cursor_too(testbed: StreamTestbed) -> Non
     session = testbed.begin()
     fill(session, 300)
     entry = next(entry for entry in session.read(249))
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         await watcher.follow(f"session:{session.id}", entry.id)
         assert watcher.seqs() == list(range(251, 301))
         assert all(frame["id"] for frame in watcher.durable())
@@ -214,7 +215,7 @@ async def test_the_id_of_an_entry_is_a_cursor_too(testbed: StreamTestbed) -> Non
 async def test_now_is_a_cursor(testbed: StreamTestbed) -> None:
     session = testbed.begin()
     fill(session, 40)
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         await watcher.follow(f"session:{session.id}", "now")
         assert watcher.seqs() == []
 
@@ -225,7 +226,7 @@ async def test_a_page_that_wakes_up_asks_again_on_the_same_connection_and_sees_n
     """FM-18."""
     session = testbed.begin()
     topic = f"session:{session.id}"
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         await watcher.follow(topic)
         for _ in range(5):
             await publish(session, 3)
@@ -239,7 +240,7 @@ async def test_a_client_that_joins_in_the_middle_of_a_sentence_has_all_of_it(tes
     session = testbed.begin()
     session.show(TextDelta("m", 0, "In the middle "))
     session.show(TextDelta("m", 0, "of a "))
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         done = await watcher.follow(f"session:{session.id}")
         (part,) = done["data"]["parts"]
         session.show(TextDelta("m", 0, "sentence."))
@@ -254,7 +255,7 @@ async def test_closing_a_tab_stops_nothing(testbed: StreamTestbed) -> None:
     """FM-15."""
     session = testbed.begin()
     topic = f"session:{session.id}"
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         await watcher.follow(topic)
         watcher.cut()
         await until(lambda: not testbed.hub.clients())
@@ -266,7 +267,7 @@ async def test_history_is_the_same_as_what_was_live_also_from_the_middle(testbed
     """Frames say which status an entry led to and which mark the context passed: history says the same."""
     session = testbed.begin()
     topic = f"session:{session.id}"
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         await watcher.follow(topic, 2)
         fill(session, 3 * PAGE + 17)
         await watcher.wait_for(lambda frame: frame.get("seq") == session.seq)
@@ -274,7 +275,7 @@ async def test_history_is_the_same_as_what_was_live_also_from_the_middle(testbed
         assert any(b'"status":{"from":"running","to":"completed"}' in raw for raw in live)
         assert any(b'"threshold":"warning"' in raw for raw in live) or session.view.context < 100_000
     for after in (2, 5, PAGE, PAGE + 1, 2 * PAGE + 40, session.seq - 1):
-        async with tab(testbed.url) as late:
+        async with stream_client(testbed.url) as late:
             await late.follow(topic, after)
             found = [raw for raw, frame in zip(late.raw, late.frames, strict=True) if "seq" in frame]
             assert found == live[after - 2 :]
@@ -305,7 +306,7 @@ async def test_a_damaged_log_is_followed_as_far_as_it_can_be_read(testbed: Strea
     path.write_bytes(
         b"".join(lines) + b'{"seq":5,"id":"again","parent":"","at":0,"event":{"type":"noted","text":"x"}}\n'
     )
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         await watcher.follow(f"session:{session.id}")
         assert watcher.seqs() == [seq for seq in range(1, 21) if seq != 10]
         assert watcher.durable()[11]["type"] == "raw"
@@ -315,7 +316,7 @@ async def test_a_log_that_was_cut_off_does_not_keep_a_client_waiting(testbed: St
     session = testbed.begin()
     fill(session, 20)
     os.truncate(session.path, 0)
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         done = await watcher.follow(f"session:{session.id}", 5)
         assert done["data"]["seq"] == 20
 
@@ -326,7 +327,7 @@ async def test_the_app_topic_shows_sessions_and_questions_then_what_changes(test
     call = ToolCall("call-1", "Bash", {"command": "ls"})
     session.append(turn(1)[1])
     session.append(InteractionOpened("ask-1", "permission", call))
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         data = (await watcher.follow("app"))["data"]
         assert [view["id"] for view in data["sessions"]] == [session.id]
         assert data["sessions"][0]["status"] == "waiting_input"
@@ -352,7 +353,7 @@ def _status(frame: dict[str, Any]) -> str:
 
 async def test_a_busy_session_does_not_flood_those_who_look_at_the_list(testbed: StreamTestbed) -> None:
     session = testbed.begin()
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         await watcher.follow("app")
         await publish(session, 300)
         await watcher.wait_for(lambda frame: frame["data"].get("session", {}).get("seq") == session.seq)
@@ -371,7 +372,7 @@ async def test_the_snapshot_of_the_list_is_bounded_but_lacks_nobody_who_waits(te
         from msgspec.structs import replace
 
         testbed.registry.update_view(replace(view, id=new_id(), updated_at=view.updated_at + 1))
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         data = (await watcher.follow("app"))["data"]
     assert len(data["sessions"]) == SNAPSHOT_SESSIONS + 1
     assert data["total"] == SNAPSHOT_SESSIONS + 32
@@ -382,14 +383,14 @@ async def test_the_snapshot_of_the_list_is_bounded_but_lacks_nobody_who_waits(te
 async def test_everything_can_be_followed_and_taken_up_where_it_was_left(testbed: StreamTestbed) -> None:
     """S000-51: one stream of the durable events of all sessions."""
     one, two = testbed.begin(), testbed.begin()
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         cursor = (await watcher.follow("*"))["data"]["cursor"]
         one.append(Noted("a"))
         one.show(TextDelta("m", 0, "not stored"))
         two.append(Noted("b"))
         await watcher.wait("notice", session_id=two.id)
     two.append(Noted("c"))
-    async with tab(testbed.url) as again:
+    async with stream_client(testbed.url) as again:
         await again.follow("*", cursor)
         assert [frame["data"]["text"] for frame in again.durable()] == ["a", "b", "c"]
         await again.say("subscribe", topic="*", after="server-0-7")
@@ -403,7 +404,7 @@ async def test_many_topics_of_one_tab_come_over_one_connection(testbed: StreamTe
     sessions = [testbed.begin() for _ in range(20)]
     for session in sessions:
         fill(session, 300)
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         for session in sessions:
             await watcher.say("subscribe", topic=f"session:{session.id}")
         for session in sessions:

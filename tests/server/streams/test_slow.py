@@ -18,8 +18,9 @@ from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.streams.hub import MOST_BYTES
 from bobstay.server.streams.socket_protocol import HIGH_WATER
 from bobstay.server.streams.stream_timing import StreamTiming
+from tests.kit.stream_client import StreamClient, stream_client
 from tests.kit.waiting import DEADLINE, until
-from tests.server.streams.stream_testbed import StreamTestbed, Tab, all_of, fill, tab
+from tests.server.streams.stream_testbed import StreamTestbed, all_of, fill
 
 BIG = "x" * 16_000
 
@@ -92,7 +93,7 @@ async def test_a_stalled_reader_is_closed_with_a_code_and_others_do_not_notice(t
     topic = f"session:{session.id}"
     stalled = await Stalled(testbed.port).start(topic)
     await until(lambda: testbed.hub.is_wanted(topic))
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         await watcher.follow(topic)
         reading = asyncio.create_task(watcher.wait_for(lambda frame: frame["data"].get("text") == "the end"))
         most = await pour(testbed, session, 8)
@@ -185,7 +186,7 @@ async def test_both_ends_notice_a_connection_that_is_cut_without_a_word(tmp_path
         session = testbed.begin()
         fill(session, 20)
         topic = f"session:{session.id}"
-        async with tab(f"ws://127.0.0.1:{relay.port}/api/v1/ws") as watcher:
+        async with stream_client(f"ws://127.0.0.1:{relay.port}/api/v1/ws") as watcher:
             silence = watcher.frames[0]["data"]["silence"]
             await watcher.follow(topic)
             for _ in range(3):
@@ -197,12 +198,12 @@ async def test_both_ends_notice_a_connection_that_is_cut_without_a_word(tmp_path
             cursor = watcher.seqs()[-1]
             await until(lambda: not testbed.hub.clients())  # the server noticed by itself
             watcher.cut()
-        async with tab(testbed.url) as again:
+        async with stream_client(testbed.url) as again:
             await again.follow(topic, cursor)
             assert watcher.seqs() + again.seqs() == list(range(1, 31))
 
 
-async def _listen(watcher: Tab, silence: float) -> None:
+async def _listen(watcher: StreamClient, silence: float) -> None:
     while True:
         await asyncio.wait_for(watcher.receive(), silence)
 
@@ -229,7 +230,7 @@ async def test_a_handshake_that_never_ends_holds_nobody_up(testbed: StreamTestbe
     loop = asyncio.get_running_loop()
     await loop.sock_connect(hanging, ("127.0.0.1", testbed.port))
     await loop.sock_sendall(hanging, b"GET /api/v1/ws HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: webso")
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         await watcher.follow("app")
     hanging.close()
 
@@ -240,7 +241,7 @@ async def test_the_end_of_the_server_is_told_and_nobody_holds_it_up(testbed: Str
     session = testbed.begin()
     topic = f"session:{session.id}"
     stalled = await Stalled(testbed.port).start(topic) if stall else None
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         await watcher.follow(topic)
         if stalled is not None:
             await until(lambda: len(testbed.hub.clients()) == 2)

@@ -13,8 +13,9 @@ from bobstay.server.api.browser_socket import LARGEST_FRAME
 from bobstay.server.auth.principal import Principal
 from bobstay.server.errors import ApiError
 from bobstay.server.streams.stream_server import LARGEST_MESSAGE
+from tests.kit.stream_client import stream_client
 from tests.kit.waiting import until
-from tests.server.streams.stream_testbed import StreamTestbed, fill, tab
+from tests.server.streams.stream_testbed import StreamTestbed, fill
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ async def testbed(tmp_path: Path) -> AsyncIterator[StreamTestbed]:
 
 async def test_the_server_says_who_it_is_and_how_it_keeps_time(testbed: StreamTestbed) -> None:
     """FM-4: what a client needs to judge silence comes from the server."""
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         hello = watcher.frames[0]["data"]
         assert hello["server_id"] == "server-1"
         assert hello["protocol"] == 1
@@ -64,7 +65,7 @@ BAD: list[tuple[str | bytes, str]] = [
 
 async def test_nothing_a_client_says_ends_the_connection(testbed: StreamTestbed) -> None:
     """S003-22, S004-43, FM-57: an enumerated error for each, and the connection stays."""
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         for frame, code in BAD:
             await watcher.connection.send(frame)
             error = await watcher.wait("error")
@@ -75,7 +76,7 @@ async def test_nothing_a_client_says_ends_the_connection(testbed: StreamTestbed)
 
 
 async def test_an_error_says_which_frame_it_is_about(testbed: StreamTestbed) -> None:
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         await watcher.say("subscribe", topic=7, id="frame-1")
         assert (await watcher.wait("error"))["data"]["id"] == "frame-1"
         await watcher.say("subscribe", topic="session:none")
@@ -84,7 +85,7 @@ async def test_an_error_says_which_frame_it_is_about(testbed: StreamTestbed) -> 
 
 async def test_a_message_beyond_all_measure_is_refused_by_the_protocol(testbed: StreamTestbed) -> None:
     """FM-57."""
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         await watcher.connection.send("x" * (LARGEST_MESSAGE + 1))
         with pytest.raises(ConnectionClosed) as closed:
             await watcher.wait("nothing")
@@ -94,7 +95,7 @@ async def test_a_message_beyond_all_measure_is_refused_by_the_protocol(testbed: 
 
 
 async def test_one_connection_may_follow_many_topics_but_not_any_number(testbed: StreamTestbed) -> None:
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         sessions = [testbed.begin() for _ in range(201)]
         for session in sessions[:200]:
             await watcher.follow(f"session:{session.id}")
@@ -108,7 +109,7 @@ async def test_one_connection_may_follow_many_topics_but_not_any_number(testbed:
 async def test_a_topic_that_was_left_is_silent(testbed: StreamTestbed) -> None:
     session = testbed.begin()
     topic = f"session:{session.id}"
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         await watcher.follow(topic)
         await watcher.say("unsubscribe", topic=topic)
         await watcher.wait("stream.left")
@@ -121,7 +122,7 @@ async def test_a_topic_that_was_left_is_silent(testbed: StreamTestbed) -> None:
 
 async def test_frames_that_wait_together_go_out_in_one_message(testbed: StreamTestbed) -> None:
     session = testbed.begin()
-    async with tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as watcher:
         await watcher.follow(f"session:{session.id}")
         before = watcher.messages
         fill(session, 60)
@@ -132,7 +133,7 @@ async def test_frames_that_wait_together_go_out_in_one_message(testbed: StreamTe
 async def test_only_the_sockets_of_a_session_get_its_events(testbed: StreamTestbed) -> None:
     """S003-23, S003-24."""
     one, two = testbed.begin(), testbed.begin()
-    async with tab(testbed.url) as first, tab(testbed.url) as second:
+    async with stream_client(testbed.url) as first, stream_client(testbed.url) as second:
         await first.follow(f"session:{one.id}")
         await second.follow(f"session:{two.id}")
         one.append(Noted("for the first"))
@@ -146,7 +147,7 @@ async def test_only_the_sockets_of_a_session_get_its_events(testbed: StreamTestb
 async def test_who_is_not_let_in_gets_an_answer_and_no_socket(testbed: StreamTestbed) -> None:
     testbed.authorizer.error = ApiError("unauthorized", "Log in first.")
     with pytest.raises(InvalidStatus) as refused:
-        async with tab(testbed.url):
+        async with stream_client(testbed.url):
             pass
     assert refused.value.response.status_code == 401
     assert b'"code":"unauthorized"' in (refused.value.response.body or b"")
@@ -155,7 +156,7 @@ async def test_who_is_not_let_in_gets_an_answer_and_no_socket(testbed: StreamTes
 async def test_watching_needs_the_scope_to_read(testbed: StreamTestbed) -> None:
     testbed.authorizer.principal = Principal("ada", frozenset({"approve"}))
     with pytest.raises(InvalidStatus) as refused:
-        async with tab(testbed.url):
+        async with stream_client(testbed.url):
             pass
     assert refused.value.response.status_code == 403
 
@@ -163,9 +164,9 @@ async def test_watching_needs_the_scope_to_read(testbed: StreamTestbed) -> None:
 async def test_a_revoked_client_is_closed_at_once(testbed: StreamTestbed) -> None:
     """FM-46: code 4001 `revoked`; others stay."""
     testbed.authorizer.principal = Principal("ada", frozenset({"read"}), "token-1")
-    async with tab(testbed.url) as mine:
+    async with stream_client(testbed.url) as mine:
         testbed.authorizer.principal = Principal("bob", frozenset({"read"}), "token-2")
-        async with tab(testbed.url) as yours:
+        async with stream_client(testbed.url) as yours:
             await mine.follow("app")
             await yours.follow("app")
             assert testbed.hub.revoke("token-1") == 1
@@ -179,7 +180,7 @@ async def test_a_revoked_client_is_closed_at_once(testbed: StreamTestbed) -> Non
 
 async def test_heartbeats_come_as_frames(tmp_path: Path) -> None:
     """FM-4, S000-50."""
-    async with StreamTestbed(tmp_path, heartbeat=0.05) as testbed, tab(testbed.url) as watcher:
+    async with StreamTestbed(tmp_path, heartbeat=0.05) as testbed, stream_client(testbed.url) as watcher:
         assert (await watcher.wait("server.heartbeat"))["data"]["ts"].endswith("Z")
         await watcher.wait("server.heartbeat")
 
@@ -188,7 +189,7 @@ async def test_tabs_that_come_and_go_leave_nothing(testbed: StreamTestbed) -> No
     """S003-24, S000-53."""
     session = testbed.begin()
     for number in range(100):
-        async with tab(testbed.url) as watcher:
+        async with stream_client(testbed.url) as watcher:
             await watcher.say("subscribe", topic=f"session:{session.id}")
             if number % 2:
                 await watcher.wait("stream.synchronized")
@@ -200,7 +201,7 @@ async def test_tabs_that_come_and_go_leave_nothing(testbed: StreamTestbed) -> No
 
 async def test_whoever_speaks_before_listening_is_heard(testbed: StreamTestbed) -> None:
     """A flood of frames from a client that does not read ends that client and nobody else."""
-    async with tab(testbed.url) as other, tab(testbed.url) as watcher:
+    async with stream_client(testbed.url) as other, stream_client(testbed.url) as watcher:
         for _ in range(3000):
             await watcher.say("ping", id="x" * 100)
         await watcher.wait("pong")

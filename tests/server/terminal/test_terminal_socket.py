@@ -1,6 +1,7 @@
 """A terminal over its WebSocket: bytes both ways, reconnection without loss, and authorization."""
 
 import asyncio
+import gc
 import json
 import socket
 from collections.abc import AsyncIterator
@@ -15,7 +16,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from bobstay.server.api.terminal_socket import LONGEST_INPUT, terminal_route
 from bobstay.server.auth.principal import Principal
 from bobstay.server.errors import ApiError
-from bobstay.server.workers.scrollback import MOST
+from bobstay.server.streams.terminal_socket import LONGEST_INPUT, terminal_route
+from bobstay.server.workers.scrollback import MOST, ScrollbackSubscriber
 from bobstay.server.workers.terminal_worker import TerminalWorker
 from tests.kit.processes import resident_memory
 from tests.kit.waiting import DEADLINE, until
@@ -269,7 +271,7 @@ async def test_two_clients_see_the_same_and_both_may_type(tmp_path: Path) -> Non
             for client in seats:
                 await client.until(b"from-second")
 
-        await until(lambda: not here.terminal.scrollback._subscribers)
+        await until(lambda: not any(isinstance(each, ScrollbackSubscriber) for each in gc.get_objects()))
 
 
 async def _until_closed(connection: ClientConnection) -> None:
