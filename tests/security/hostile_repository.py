@@ -6,8 +6,9 @@ import shutil
 import socket
 import subprocess
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeAlias
 
 import msgspec
 
@@ -128,3 +129,7 @@ class HostileRepository:
             models=frozenset(str(body["model"]) for body in bodies),
             errors=done.stderr.decode(errors="replace"),
         )
+
+
+LayTrap: TypeAlias = Callable[[Trap], HostileRepository]
+"""Makes the hostile repository of a test."""

@@ -3,30 +3,17 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.kit.program import BOBSTAY, environment
+from tests.kit.program import BOBSTAY, Program, environment, initialize, prompt
 from tests.kit.repositories import git
 from tests.modelserver import Call, ModelServer, Say, Step
-from tests.security.hostile_repository import HostileRepository, Listener
+from tests.security.hostile_repository import LayTrap
 from tests.security.repos import TRAPS, Bait, Trap
 from tests.security.repos.bait import commit_all, put, script
 from tests.security.repos.settings import PROJECT, hook
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def listener() -> Iterator[Listener]:
-    with Listener() as running:
-        yield running
 
 
 def scripted(repo: Path, bait: Bait) -> None:
@@ -35,10 +22,8 @@ def scripted(repo: Path, bait: Bait) -> None:
     commit_all(repo)
 
 
-def test_trust_is_kept_until_something_executable_changes(
-    tmp_path: Path, model: ModelServer, listener: Listener
-) -> None:
-    hostile = HostileRepository(Trap("scripted", scripted), tmp_path, model, listener)
+def test_trust_is_kept_until_something_executable_changes(lay_trap: LayTrap) -> None:
+    hostile = lay_trap(Trap("scripted", scripted))
     assert hostile.trust("status").returncode == 1
     added = hostile.trust("add")
     assert added.returncode == 0, added.stderr
@@ -67,11 +52,9 @@ def test_trust_is_kept_until_something_executable_changes(
     [trap for trap in TRAPS if trap.name in ("git_fsmonitor", "git_hooks_path_in_the_tree", "direnv", "mcp_server")],
     ids=lambda trap: trap.name,
 )
-def test_a_payload_that_comes_after_trust_is_asked_about(
-    trap: Trap, tmp_path: Path, model: ModelServer, listener: Listener
-) -> None:
+def test_a_payload_that_comes_after_trust_is_asked_about(trap: Trap, lay_trap: LayTrap) -> None:
     """A folder that was harmless when it was trusted, and changed later."""
-    hostile = HostileRepository(Trap("harmless", lambda _, __: None), tmp_path, model, listener)
+    hostile = lay_trap(Trap("harmless", lambda _, __: None))
     assert hostile.trust("add").returncode == 0
     assert "not trusted" not in hostile.run().errors
     trap.build(hostile.repo, hostile.bait)
@@ -80,19 +63,17 @@ def test_a_payload_that_comes_after_trust_is_asked_about(
     assert "This folder was trusted, but it has changed since" in evidence.errors
 
 
-def test_the_trust_of_another_repository_is_not_shared_through_commondir(
-    tmp_path: Path, model: ModelServer, listener: Listener
-) -> None:
+def test_the_trust_of_another_repository_is_not_shared_through_commondir(lay_trap: LayTrap) -> None:
     """CVE-2026-40068"""
     trap = next(trap for trap in TRAPS if trap.name == "git_commondir_of_a_trusted_repository")
-    hostile = HostileRepository(trap, tmp_path, model, listener)
+    hostile = lay_trap(trap)
     assert hostile.trust("add", str(hostile.bait.outside / "friend")).returncode == 0
     put(hostile.repo, PROJECT, hook("SessionStart", hostile.bait.command))
     assert not hostile.run().marked
 
 
 def test_our_own_look_at_a_trusted_repository_obeys_it_no_more_than_needed(
-    tmp_path: Path, model: ModelServer, listener: Listener
+    model: ModelServer, lay_trap: LayTrap
 ) -> None:
     """The status for the system prompt is told, without the monitor, hooks or submodules that the repository names."""
 
@@ -104,7 +85,7 @@ def test_our_own_look_at_a_trusted_repository_obeys_it_no_more_than_needed(
         git(repo, "config", "core.fsmonitor", f"{bait.command}; false")
         put(repo, "README.md", (repo / "README.md").read_text())
 
-    hostile = HostileRepository(Trap("monitored", build), tmp_path, model, listener)
+    hostile = lay_trap(Trap("monitored", build))
     token = model.play("quiet", Step(blocks=[Say("done")]))
     given = environment(model, hostile.home)
     given["PATH"] = f"{script(hostile.repo, 'bin/git', hostile.bait).parent}:.:{given['PATH']}"
@@ -115,10 +96,8 @@ def test_our_own_look_at_a_trusted_repository_obeys_it_no_more_than_needed(
     assert not hostile.bait.marker.exists()
 
 
-def test_the_users_own_hooks_need_no_trust_of_the_folder(
-    tmp_path: Path, model: ModelServer, listener: Listener
-) -> None:
-    hostile = HostileRepository(Trap("harmless", lambda _, __: None), tmp_path, model, listener)
+def test_the_users_own_hooks_need_no_trust_of_the_folder(lay_trap: LayTrap) -> None:
+    hostile = lay_trap(Trap("harmless", lambda _, __: None))
     put(hostile.home, ".bobstay/settings.json", hook("SessionStart", hostile.bait.command))
     assert hostile.run().marked
     hostile.bait.marker.unlink()
@@ -126,10 +105,8 @@ def test_the_users_own_hooks_need_no_trust_of_the_folder(
     assert hostile.run("--settings", json.dumps(hook("Stop", hostile.bait.command))).marked
 
 
-def test_words_of_a_hook_at_the_start_reach_the_model_with_the_first_prompt(
-    tmp_path: Path, model: ModelServer, listener: Listener
-) -> None:
-    hostile = HostileRepository(Trap("harmless", lambda _, __: None), tmp_path, model, listener)
+def test_words_of_a_hook_at_the_start_reach_the_model_with_the_first_prompt(lay_trap: LayTrap) -> None:
+    hostile = lay_trap(Trap("harmless", lambda _, __: None))
     evidence = hostile.run("--settings", json.dumps(hook("SessionStart", "echo remember the milk")))
     assert "remember the milk" in evidence.requests
 
@@ -149,23 +126,17 @@ ALLOWED_GIT = (
 
 @pytest.mark.parametrize("trap", [trap for trap in TRAPS if trap.name in ALLOWED_GIT], ids=lambda trap: trap.name)
 def test_a_rule_of_the_user_permits_git_and_still_no_program_of_the_repository_runs(
-    trap: Trap, tmp_path: Path, model: ModelServer, listener: Listener
+    trap: Trap, lay_trap: LayTrap
 ) -> None:
     """A rule that allows git everywhere does not trust every repository's configuration."""
-    hostile = HostileRepository(trap, tmp_path, model, listener)
+    hostile = lay_trap(trap)
     evidence = hostile.run("--allowedTools", "Bash(git:*)")
     assert not evidence.marked
     assert evidence.requests.count("git runs programs") <= 1, "but for the one that hides its name"
 
 
-def test_rules_a_person_keeps_in_the_project_do_not_end_trust(
-    tmp_path: Path, model: ModelServer, listener: Listener
-) -> None:
-    from tests.kit.program import Program, initialize, prompt
-
-    hostile = HostileRepository(
-        Trap("harmless", lambda repo, _: put(repo, PROJECT, {"maxTurns": 9})), tmp_path, model, listener
-    )
+async def test_rules_a_person_keeps_in_the_project_do_not_end_trust(model: ModelServer, lay_trap: LayTrap) -> None:
+    hostile = lay_trap(Trap("harmless", lambda repo, _: put(repo, PROJECT, {"maxTurns": 9})))
     assert hostile.trust("add").returncode == 0
     token = model.play("keep", Step(blocks=[Call("Bash", {"command": "touch made"}, "t")]), Step(blocks=[Say("ok")]))
 
@@ -176,29 +147,20 @@ def test_rules_a_person_keeps_in_the_project_do_not_end_trust(
         update = {"type": "addRules", "rules": [rule], "behavior": "allow", "destination": "projectSettings"}
         return {"behavior": "allow", "updatedInput": request["input"], "updatedPermissions": [update]}
 
-    async def run_session() -> None:
-        given = environment(model, hostile.home)
-        host = await Program.start(
-            BOBSTAY, "--permission-prompt-tool", "stdio", cwd=hostile.repo, env=given, answer=answer
-        )
-        try:
-            host.send(initialize(), prompt(token))
-            await host.until("result")
-            await host.end()
-        finally:
-            await host.kill()
-
-    import asyncio
-
-    asyncio.run(run_session())
+    given = environment(model, hostile.home)
+    host = await Program.start(BOBSTAY, "--permission-prompt-tool", "stdio", cwd=hostile.repo, env=given, answer=answer)
+    try:
+        host.send(initialize(), prompt(token))
+        await host.until("result")
+        await host.end()
+    finally:
+        await host.kill()
     assert "touch made" in (hostile.repo / PROJECT).read_text()
     assert hostile.trust().returncode == 0, "bobstay wrote that itself, because a person said so"
 
 
-def test_hook_events_are_told_to_programs_that_follow_along(
-    tmp_path: Path, model: ModelServer, listener: Listener
-) -> None:
-    hostile = HostileRepository(Trap("harmless", lambda _, __: None), tmp_path, model, listener)
+def test_hook_events_are_told_to_programs_that_follow_along(model: ModelServer, lay_trap: LayTrap) -> None:
+    hostile = lay_trap(Trap("harmless", lambda _, __: None))
     token = model.play("frames", Step(blocks=[Call("Bash", {"command": "ls"}, "t")]), Step(blocks=[Say("ok")]))
     hooks = hook("SessionStart", "echo started")["hooks"] | hook("PreToolUse", "echo '{}'; echo e >&2")["hooks"]
     stream = ["--output-format", "stream-json", "--verbose"]
@@ -225,17 +187,15 @@ def test_hook_events_are_told_to_programs_that_follow_along(
 
 
 @pytest.mark.parametrize("words", [("add", "a", "b"), ("--wrong",), ("list", "x"), ("add", "/no/such/folder")])
-def test_a_wrong_word_is_explained(
-    words: tuple[str, ...], tmp_path: Path, model: ModelServer, listener: Listener
-) -> None:
-    hostile = HostileRepository(Trap("harmless", lambda _, __: None), tmp_path, model, listener)
+def test_a_wrong_word_is_explained(words: tuple[str, ...], lay_trap: LayTrap) -> None:
+    hostile = lay_trap(Trap("harmless", lambda _, __: None))
     done = hostile.trust(*words)
     assert done.returncode == 2
     assert done.stderr
 
 
-def test_the_list_can_be_shown(tmp_path: Path, model: ModelServer, listener: Listener) -> None:
-    hostile = HostileRepository(Trap("harmless", lambda _, __: None), tmp_path, model, listener)
+def test_the_list_can_be_shown(lay_trap: LayTrap) -> None:
+    hostile = lay_trap(Trap("harmless", lambda _, __: None))
     assert "No folder is trusted" in hostile.trust("list").stdout
     hostile.trust("add")
     assert str(hostile.repo) in hostile.trust("list").stdout
