@@ -136,12 +136,14 @@ class RunningConsole(WatchedSessions):
 
     async def __aenter__(self) -> Self:
         built = await build_console(self.config, self.environment)
-        self.streams = built.streams
-        self.console = built.console
+        self.streams, self.console = built.streams, built.console
         self.watch(self.console.registry)
+        self.hub, self.runner, self.auth = self.console.hub, self.console.runner, self.console.auth
+        self.database, self.auxiliary_workers = self.console.database, self.console.auxiliary_workers
+        self.notifier = self.console.notifier
         options = server_options(StreamTiming.of(self.config.heartbeat))
         settings = uvicorn.Config(built.app, lifespan="on", log_config=None, **options)
-        self.server = StreamServer(settings, self.console.hub)
+        self.server = StreamServer(settings, self.hub)
         self._serving = asyncio.create_task(self.server.serve(sockets=[self.socket]))
         await until(lambda: self.server.started or self._serving.done())
         assert not self._serving.done(), "the server did not start"
@@ -160,9 +162,7 @@ class RunningConsole(WatchedSessions):
 
     async def token(self, *scopes: Scope) -> dict[str, str]:
         """The header of a new token."""
-        _, secret = await self.console.auth.clients.create(
-            "token", "ada", scopes, label="test", by="test", lifetime=None
-        )
+        _, secret = await self.auth.clients.create("token", "ada", scopes, label="test", by="test", lifetime=None)
         return {"Authorization": f"Bearer {secret}"}
 
     async def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> HttpReply:

@@ -71,7 +71,7 @@ class _Visitor:
         model.play("todo", Step(blocks=[Call("TodoWrite", {"todos": []})]), Step(blocks=[Say("ok")]))
 
     def visit(self, case: AnyCase) -> None:
-        while len(self._server.services.registry.views) < ENOUGH:
+        while len(self._server.registry.views) < ENOUGH:
             self._launch()
         self._make_real(case)
         response = case.call(base_url=f"{self._server.url}/api/v1", headers=self._server.headers, timeout=200)
@@ -94,7 +94,7 @@ class _Visitor:
         self.tally.failures.setdefault(key, f"{error}\n{case.as_curl_command()}"[:4_000])
 
     def _make_real(self, case: AnyCase) -> None:
-        views = list(self._server.services.registry.views.values())
+        views = list(self._server.registry.views.values())
         random = self._random
         if views and case.path_parameters and random.random() < 0.8:
             view = random.choice(views)

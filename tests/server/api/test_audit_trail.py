@@ -80,7 +80,7 @@ async def test_who_is_refused_at_a_socket_is_written_down(server: RunningConsole
         async with connect(f"ws://{server.host}{paths[1]}", additional_headers=reader, proxy=None):
             pass
     assert (await entries(server, "what=refused"))[0]["detail"]["code"] == "forbidden"
-    await server.services.auxiliary_workers.stop_session(id)
+    await server.auxiliary_workers.stop_session(id)
 
 
 @pytest.mark.parametrize(

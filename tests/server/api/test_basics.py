@@ -97,9 +97,7 @@ async def test_a_page_is_told_what_is_installed_and_what_has_a_key(model: ModelS
         assert models["sonnet"]["available"] is True
         assert models["demo"]["available"] is True
         assert config["default_model"] == "sonnet"
-    other = RunningConsole(model, tmp_path)
-    other.environment = Environment.read({"HOME": str(tmp_path)})
-    async with other as server:
+        server.environment = Environment.read({"HOME": str(tmp_path)})
         bare = (await server.get("/api/v1/config")).json
         without = {each["alias"]: each for each in bare["models"]}
         assert (without["sonnet"]["available"], without["demo"]["available"]) == (False, True)
@@ -157,7 +155,7 @@ async def test_the_record_of_an_agent_tells_what_it_does_and_what_it_should_do(
     id = await server.launch(model.play("tasks", *steps))
     await gate.reached()
     began = time.time()
-    await server.services.runner.reconcile(id)
+    await server.runner.reconcile(id)
     (state,) = (await server.get(f"/api/v1/sessions/{id}/workers")).json["workers"]
     assert (state["activity"], state["desired"], state["failures"]) == ("active", "running", 0)
     assert state["current_task"] == {"id": f"sdk-{id}-1", "title": "Mend it"}

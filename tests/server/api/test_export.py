@@ -70,7 +70,7 @@ async def test_json_and_lines_hold_the_entries(server: RunningConsole, model: Mo
 async def test_secrets_stay_here(server: RunningConsole, kind: str) -> None:
     """FM-56: also those that came into a log by another way than the tools, such as a person's own words."""
     id = await server.launch("", title=f"key {KEY}")
-    session = server.console.registry.open(id)
+    session = server.registry.open(id)
     session.record(Noted(f"the key is {KEY} and ghp_{'a1' * 20}"))
     session.record(Prompted("p", (Text(f"use {KEY}"),)))
     reply = await server.get(f"/api/v1/sessions/{id}/export?format={kind}")
@@ -137,13 +137,13 @@ def test_branches_that_were_left_are_left_out(tmp_path: Path) -> None:
 async def test_a_long_session_is_sent_in_pieces(server: RunningConsole) -> None:
     """Memory is bounded: what is sent at once does not grow with the session."""
     id = await server.launch()
-    session = server.services.registry.open(id)
+    session = server.registry.open(id)
     for _ in range(60):
         session.record(Noted("x" * 30_000))
     from bobstay.server.api.export_routes import _render, _stream
 
     view = server.view(id)
-    reader = LogReader(server.services.registry.reader(id).path)
+    reader = LogReader(server.registry.reader(id).path)
     pieces = [len(piece) async for piece in _stream(_render("jsonl", reader, Redactor(), view))]
     assert sum(pieces) > 1_800_000
     assert max(pieces) < 2 * CHUNK_BYTES

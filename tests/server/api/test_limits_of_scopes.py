@@ -58,10 +58,10 @@ async def test_a_deleted_session_takes_its_terminals_with_it(server: RunningCons
     id = await server.launch()
     opened = await server.post(f"/api/v1/sessions/{id}/terminals")
     assert opened.status == 201
-    terminal = server.services.auxiliary_workers.terminal(opened.json["id"])
+    terminal = server.auxiliary_workers.terminal(opened.json["id"])
     assert (await server.ask("DELETE", f"/api/v1/sessions/{id}")).status == 204
     assert not terminal.alive()
-    assert id not in server.services.registry.views
+    assert id not in server.registry.views
 
 
 async def test_a_session_of_an_engine_that_is_no_more_fails_and_says_so(model: ModelServer, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ async def test_a_status_that_does_not_exist_is_refused_with_those_that_do(server
 async def test_sessions_that_changed_at_the_same_moment_are_each_on_one_page(server: RunningConsole) -> None:
     ids = [await server.launch() for _ in range(6)]
     for id in ids:
-        server.services.registry.update_view(replace(server.view(id), updated_at=1_700_000_000.25))
+        server.registry.update_view(replace(server.view(id), updated_at=1_700_000_000.25))
     for limit in (1, 4):
         seen: list[str] = []
         cursor: str | None = ""

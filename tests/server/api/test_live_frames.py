@@ -122,7 +122,7 @@ async def test_news_of_a_work_tree_are_described(server: RunningConsole) -> None
     async with stream_client(server.stream_url, additional_headers=headers) as client:
         await client.say("subscribe", topic=f"session:{id}", after=0)
         await until_types(client, "stream.synchronized")
-        await server.console.auxiliary_workers.watch(id)
+        await server.auxiliary_workers.watch(id)
         (server.work / "new").write_text("x\n")
         await until_types(client, "diff.changed")
         assert described(client)["diff.changed"]["data"]["files"] == [

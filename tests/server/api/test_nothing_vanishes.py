@@ -28,14 +28,14 @@ from tests.modelserver.server import ModelServer
 async def packed(server: RunningConsole, **config: Any) -> str:
     """A session that was archived and is packed away now."""
     id = await server.launch(**config)
-    session = server.services.registry.open(id)
+    session = server.registry.open(id)
     session.append(Prompted("p", (Text("an old ostrich"),)))
     session.append(SessionChanged(title="Ostrich", archived=True), sync=True)
-    server.services.registry.release(id)
-    database = server.services.database
+    server.registry.release(id)
+    database = server.database
     assert await database.wait_until_indexed(id, server.view(id).seq)
-    assert (await archive_older_than(database, server.services.registry.store, 0)).sessions == (id,)
-    server.services.registry.pack(id)
+    assert (await archive_older_than(database, server.registry.store, 0)).sessions == (id,)
+    server.registry.pack(id)
     return id
 
 
@@ -51,7 +51,7 @@ async def test_a_packed_session_is_listed_shown_and_exported(server: RunningCons
     assert "an old ostrich" in str(events)
     exported = await server.get(f"/api/v1/sessions/{id}/export?format=md")
     assert (exported.status, b"an old ostrich" in exported.body) == (200, True)
-    assert not os.path.exists(server.services.registry.store.path(id))
+    assert not os.path.exists(server.registry.store.path(id))
 
 
 async def test_a_packed_session_is_brought_back_by_the_next_message(server: RunningConsole, model: ModelServer) -> None:
@@ -60,7 +60,7 @@ async def test_a_packed_session_is_brought_back_by_the_next_message(server: Runn
     assert (await server.post(f"/api/v1/sessions/{id}/messages", {"content": prompt})).status == 202
     view = await server.until_status(id, "completed")
     assert (view.stored, view.title) == (False, "Ostrich")
-    assert os.path.exists(server.services.registry.store.path(id))
+    assert os.path.exists(server.registry.store.path(id))
 
 
 async def test_a_packed_session_can_be_forked_and_restored(server: RunningConsole) -> None:
@@ -125,7 +125,7 @@ async def test_a_draft_is_in_no_log_and_seen_by_nobody_else(server: RunningConso
         assert (await server.ask("PUT", f"/api/v1/sessions/{id}/draft", {"text": text})).status == 200
     assert (await server.get(f"/api/v1/sessions/{id}/draft")).json["text"] == "hello"
     assert server.view(id) == before
-    log = await asyncio.to_thread(Path(server.services.registry.store.path(id)).read_bytes)
+    log = await asyncio.to_thread(Path(server.registry.store.path(id)).read_bytes)
     assert b"swordfish" not in log
     other = await other_person(server)
     assert (await server.ask("GET", f"/api/v1/sessions/{id}/draft", headers=other)).json["text"] == ""
@@ -134,7 +134,7 @@ async def test_a_draft_is_in_no_log_and_seen_by_nobody_else(server: RunningConso
 
 
 async def other_person(server: RunningConsole) -> dict[str, Any]:
-    _, secret = await server.services.auth.clients.create(
+    _, secret = await server.auth.clients.create(
         "token", "bob", ("read", "operate"), label="test", by="test", lifetime=None
     )
     return {"Authorization": f"Bearer {secret}"}
@@ -161,10 +161,7 @@ async def test_a_cursor_that_is_none_of_ours_is_refused(server: RunningConsole, 
 async def test_a_request_that_a_crash_cut_off_can_be_sent_again(model: ModelServer, tmp_path: Path) -> None:
     key = {"Idempotency-Key": "k-1"}
     async with RunningConsole(model, tmp_path) as server:
-        assert (
-            await state_tables.begin_request(server.services.database, "ada", "k-1", "of a request that never ended")
-            is None
-        )
+        assert await state_tables.begin_request(server.database, "ada", "k-1", "of a request that never ended") is None
     async with RunningConsole(model, tmp_path) as server:
         body = {"cwd": str(server.work)}
         first = await server.ask("POST", "/api/v1/sessions", body, {**server.headers, **key})
@@ -207,13 +204,13 @@ async def test_a_server_removes_old_sessions_only_where_the_settings_say_so(mode
     async with RunningConsole(model, tmp_path) as server:
         old, pinned, young = [await server.launch() for _ in range(3)]
         await server.ask("PATCH", f"/api/v1/sessions/{pinned}", {"pinned": True})
-        store = server.services.registry.store
+        store = server.registry.store
     then = time.time() - 40 * 86_400
     for id in (old, pinned):
         os.utime(store.path(id), (then, then))
     async with RunningConsole(model, tmp_path) as server:
-        assert await server.built.background.expiry.remove_unused() == []
-        assert set(server.services.registry.views) == {old, pinned, young}
+        assert await remove_unused(server.console) == []
+        assert set(server.registry.views) == {old, pinned, young}
     (tmp_path / "bobstay" / "settings.json").write_text('{"cleanupPeriodDays": 30}')
     async with RunningConsole(model, tmp_path) as server:
         async with asyncio.timeout(DEADLINE):
@@ -230,7 +227,7 @@ async def test_ephemeral_sessions_are_removed_a_day_after_their_last_entry(model
         old, pinned, young = [await server.launch(ephemeral=True) for _ in range(3)]
         other = await server.launch()
         await server.ask("PATCH", f"/api/v1/sessions/{pinned}", {"pinned": True})
-        store = server.services.registry.store
+        store = server.registry.store
     for id in (old, pinned, other):
         entries = [json.loads(line) for line in Path(store.path(id)).read_text().splitlines()]
         dated = [{**entry, "at": time.time() - 25 * 3600} for entry in entries]
@@ -238,16 +235,16 @@ async def test_ephemeral_sessions_are_removed_a_day_after_their_last_entry(model
     (tmp_path / "bobstay" / "server" / "index.sqlite").unlink()
     async with RunningConsole(model, tmp_path) as server:
         async with asyncio.timeout(DEADLINE):
-            while old in server.services.registry.views or (await server.get("/api/v1/trash")).json["sessions"]:
+            while old in server.registry.views or (await server.get("/api/v1/trash")).json["sessions"]:
                 await asyncio.sleep(0.02)
-        assert set(server.services.registry.views) == {pinned, young, other}
+        assert set(server.registry.views) == {pinned, young, other}
 
 
 async def test_an_ephemeral_session_that_is_pinned_meanwhile_stays(server: RunningConsole) -> None:
     """Removing many takes a while, and each is looked at when its turn comes."""
     first, second = [await server.launch(ephemeral=True) for _ in range(2)]
-    removing = asyncio.create_task(server.built.background.expiry.remove_ephemeral(time.time() + 1))
-    registry = server.services.registry
+    removing = asyncio.create_task(remove_ephemeral(server.console, time.time() + 1))
+    registry = server.registry
     async with asyncio.timeout(DEADLINE):
         while {first, second} <= set(registry.views):
             await asyncio.sleep(0)  # what follows must come before the second one is removed
@@ -261,8 +258,8 @@ async def test_an_ephemeral_session_that_is_pinned_meanwhile_stays(server: Runni
 
 async def test_an_ephemeral_session_that_was_packed_away_is_removed_too(server: RunningConsole) -> None:
     id = await packed(server, ephemeral=True)
-    assert await server.built.background.expiry.remove_ephemeral(time.time() + 1) == [id]
-    assert id not in server.services.registry.views
+    assert await remove_ephemeral(server.console, time.time() + 1) == [id]
+    assert id not in server.registry.views
     assert not [file for _, _, files in os.walk(server.config.state) for file in files if id in file]
     assert (await server.get("/api/v1/trash")).json["sessions"] == []
 
@@ -283,7 +280,7 @@ async def test_an_ephemeral_session_is_removed_for_good_while_the_database_does_
 ) -> None:
     async with RunningConsole(model, tmp_path) as server:
         id = await server.launch(ephemeral=True)
-        assert await server.services.database.wait_until_indexed(id, server.view(id).seq)
+        assert await server.database.wait_until_indexed(id, server.view(id).seq)
         other = await locked(tmp_path / "bobstay" / "server" / "index.sqlite")
         try:
             assert await server.built.background.expiry.remove_ephemeral(time.time() + 1) == [id]
@@ -300,7 +297,7 @@ async def test_what_is_done_once_a_day_outlives_a_database_that_does_not_answer(
     async with RunningConsole(model, tmp_path, archive_after_days=1e-9) as server:
         id = await server.launch()
         await server.ask("PATCH", f"/api/v1/sessions/{id}", {"archived": True})
-        assert await server.services.database.wait_until_indexed(id, server.view(id).seq)
+        assert await server.database.wait_until_indexed(id, server.view(id).seq)
         other = await locked(tmp_path / "bobstay" / "server" / "index.sqlite")
         try:
             await server.built.background.expiry.run()

@@ -152,7 +152,7 @@ async def test_what_is_said_on_a_stream_is_as_its_schema_says(server: RunningCon
     validator = Draft202012Validator({**spec["components"]["schemas"]["StreamFrame"], "components": spec["components"]})
     from bobstay.server.streams.stream_frames import durable
 
-    frames = [json.loads(durable(id, envelope)) for envelope in server.services.registry.reader(id).read()]
+    frames = [json.loads(durable(id, envelope)) for envelope in server.registry.reader(id).read()]
     assert len(frames) > 5
     for frame in frames:
         assert not list(validator.iter_errors(frame)), frame

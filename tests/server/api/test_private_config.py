@@ -81,7 +81,7 @@ async def test_a_session_that_goes_on_from_another_has_its_servers(both: Running
 async def test_a_log_of_an_earlier_version_is_shown_without_the_values(model: ModelServer, tmp_path: Path) -> None:
     async with RunningConsole(model, tmp_path) as server:
         id = await server.launch("")
-        log = Path(server.services.registry.store.path(id))
+        log = Path(server.registry.store.path(id))
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     (configured,) = [line for line in lines if line["event"]["type"] == "configured"]
     configured["event"]["config"]["mcp_config"] = CONFIG
@@ -116,7 +116,7 @@ async def test_of_a_session_that_could_not_be_made_nothing_secret_is_kept(
     wanted = {"cwd": str(both.work), "engine": "other", "env": {"MY_TOKEN": value}, "mcp_config": CONFIG}
     refused = await both.post("/api/v1/sessions", {**wanted, "worktree": fails == "the work tree"})
     assert refused.status >= 400, "its directory is no repository, or its log has no place"
-    async with both.services.database.read_transaction() as connection:
+    async with both.database.read_transaction() as connection:
         assert (await connection.execute(select(session_env))).all() == []
     files = [path for path in (tmp_path / "bobstay" / "server").iterdir() if path.is_file()]
     assert not any(value.encode() in path.read_bytes() for path in files)

@@ -134,17 +134,17 @@ async def test_a_service_is_reached_through_the_proxy_of_the_environment(model: 
 
 async def wait_idle(server: RunningConsole) -> Any:
     """Wait until nobody is being told anything; the devices there are then."""
-    assert server.services.notifier is not None
+    assert server.notifier is not None
     async with asyncio.timeout(DEADLINE):
-        await server.services.notifier.wait_idle()
+        await server.notifier.wait_idle()
     return (await server.get(f"{PUSH}/subscriptions")).json["subscriptions"]
 
 
 async def test_a_busy_service_is_asked_again_but_not_for_ever(
     server: RunningConsole, model: ModelServer, service: PushService
 ) -> None:
-    assert server.services.notifier is not None
-    server.services.notifier.pauses = (0.01, 0.01)
+    assert server.notifier is not None
+    server.notifier.pauses = (0.01, 0.01)
     await subscribed(server, service, Browser())
     service.answers = [b"429 Too Many Requests\r\n", b"503 Busy\r\n"]
     await asking(server, model, "one")
@@ -164,8 +164,8 @@ async def test_a_busy_service_is_asked_again_but_not_for_ever(
 async def test_an_answered_question_is_not_told_any_more(
     server: RunningConsole, model: ModelServer, service: PushService
 ) -> None:
-    assert server.services.notifier is not None
-    server.services.notifier.pauses = (0.2,)
+    assert server.notifier is not None
+    server.notifier.pauses = (0.2,)
     await subscribed(server, service, Browser())
     service.answers = [b"503 Busy\r\n"]
     id = await asking(server, model, "one")
@@ -179,7 +179,7 @@ async def test_an_answered_question_is_not_told_any_more(
 
 async def test_a_device_goes_with_its_client(server: RunningConsole, model: ModelServer, service: PushService) -> None:
     """FM-46: revoking a client ends what it had."""
-    auth = server.services.auth
+    auth = server.auth
     client, secret = await auth.clients.create("token", "eve", ("read",), label="x", by="test", lifetime=None)
     headers = {"Authorization": f"Bearer {secret}"}
     browser = Browser()
@@ -192,7 +192,7 @@ async def test_a_device_goes_with_its_client(server: RunningConsole, model: Mode
 
 
 async def test_devices_are_their_owners_alone(server: RunningConsole, service: PushService) -> None:
-    auth = server.services.auth
+    auth = server.auth
     headers: dict[str, dict[str, str]] = {}
     for who in ("eve", "bob"):
         _, secret = await auth.clients.create("token", who, ("read",), label="x", by="test", lifetime=None)

@@ -18,7 +18,7 @@ async def test_who_took_back_what_is_written_down(server: RunningConsole) -> Non
     reply = await server.post(path, body, headers=operator)
     assert reply.status == 200, reply.body
     assert git(server.work, "status", "--porcelain") == ""
-    await server.services.database.audit.wait_until_written()
+    await server.database.audit.wait_until_written()
     (entry,) = (await server.get("/api/v1/audit?what=diff.reject")).json["entries"]
     assert entry["who"] == "ada"
     assert entry["detail"] == {"session": id, "path": "text", "hunk": None, "kept": reply.json["kept"]}

@@ -79,9 +79,9 @@ async def test_going_on_from_a_session_that_asks_less_needs_approve(
 
 
 async def ended(server: RunningConsole, id: str) -> None:
-    session = await server.services.registry.acquire(id)
+    session = await server.registry.acquire(id)
     session.record(RunDone("completed"))
-    server.services.runner.release(id)
+    server.runner.release(id)
 
 
 async def going_on_needs_approve(server: RunningConsole, id: str, operate: dict[str, str]) -> None:
@@ -108,7 +108,7 @@ async def test_going_on_from_a_session_that_came_to_ask_less_needs_approve(serve
     """An agent changes its mode itself, when a plan is approved for example: what was configured says nothing of it."""
     operate = await server.token("read", "operate")
     id = await server.launch(permission_mode="plan")
-    session = await server.services.registry.acquire(id)
+    session = await server.registry.acquire(id)
     session.record(ModeChanged(mode))
     assert (server.view(id).config.permission_mode, server.view(id).permission_mode) == ("plan", mode)
     await going_on_needs_approve(server, id, operate)
@@ -192,7 +192,7 @@ async def test_watching_changes_writes_nothing(server: RunningConsole) -> None:
     before = server.view(id)
     assert (await server.post(f"{API}/sessions/{id}/watch", headers=reader)).status == 200
     assert server.view(id) == before
-    assert server.services.registry.get_open(id) is None, "its log is not held"
+    assert server.registry.get_open(id) is None, "its log is not held"
 
 
 async def test_of_many_terminals_opened_at_once_only_so_many_come_up(server: RunningConsole, monkeypatch: Any) -> None:
@@ -200,7 +200,7 @@ async def test_of_many_terminals_opened_at_once_only_so_many_come_up(server: Run
     id = await server.launch()
     made = await asyncio.gather(*(server.post(f"{API}/sessions/{id}/terminals", {}) for _ in range(8)))
     assert sorted(reply.status for reply in made) == [201] * 3 + [429] * 5
-    await server.services.auxiliary_workers.stop_session(id)
+    await server.auxiliary_workers.stop_session(id)
 
 
 async def test_a_terminal_is_stopped_with_the_same_scope_by_both_ways(server: RunningConsole) -> None:

@@ -48,7 +48,7 @@ async def test_a_client_id_is_known_after_a_restart_and_belongs_to_its_person(
         id = (await server.post(f"{API}/sessions", body)).json["id"]
     async with RunningConsole(model, tmp_path) as server:
         assert (await server.post(f"{API}/sessions", body)).json["id"] == id
-        clients = server.services.auth.clients
+        clients = server.auth.clients
         _, secret = await clients.create("token", "bob", ("operate",), label="x", by="test", lifetime=None)
         bob = {"Authorization": f"Bearer {secret}"}
         assert (await server.post(f"{API}/sessions", body, headers=bob)).json["id"] != id
@@ -96,7 +96,7 @@ async def test_a_prompt_that_a_crash_cut_off_is_taken_up_when_it_is_sent_again(
         await server.until_status(id, "completed")
         copy = (await server.post(f"{API}/sessions/{id}/fork", child)).json["id"]
         await server.until_status(copy, "completed")
-        store = server.services.registry.store
+        store = server.registry.store
     for each in (id, copy):
         forget_the_prompt(Path(store.path(each)))
     (tmp_path / "bobstay" / "server" / "index.sqlite").unlink()
@@ -114,7 +114,7 @@ async def test_a_work_tree_that_a_session_was_not_made_for_is_no_hindrance(serve
     """The first attempt got no further than that."""
     repository(server.work, file="one\n")
     body = {"cwd": str(server.work), "client_id": "c-1", "worktree": True}
-    sessions = Path(server.services.registry.store.path("x")).parent
+    sessions = Path(server.registry.store.path("x")).parent
     sessions.mkdir(parents=True, exist_ok=True)
     aside = sessions.rename(sessions.with_name("aside"))
     sessions.write_text("no directory")

@@ -126,7 +126,7 @@ async def test_bad_bodies_are_refused_with_words(server: RunningConsole) -> None
         assert (reply.status, isinstance(reply.json["error"], str)) == (status, True), (body, reply.body)
     plain = await server.post("/api/sessions", {"query": "x"}, headers={**server.headers, "Content-Type": "text/plain"})
     assert plain.status == 415
-    assert not server.services.registry.views, "nothing was begun"
+    assert not server.registry.views, "nothing was begun"
 
 
 async def test_the_doors_are_the_same(server: RunningConsole) -> None:

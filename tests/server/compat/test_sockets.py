@@ -207,7 +207,7 @@ async def test_all_sockets_of_an_agent_hear_the_same_and_no_others(server: Runni
         ]
         await third.send("{")
         assert [message["type"] for message in await third.until(of_type("error", message="Invalid JSON"))] == ["error"]
-    await until(lambda: not server.console.hub.clients())
+    await until(lambda: not server.hub.clients())
 
 
 async def test_pages_that_wait_for_the_same_agent_are_told_when_it_begins(
@@ -279,9 +279,7 @@ async def read_to_end(page: Any) -> None:
 async def test_revoking_a_token_closes_its_socket(server: RunningConsole) -> None:
     """FM-46: within a second, with a code."""
     id = await server.launch()
-    client, secret = await server.services.auth.clients.create(
-        "token", "bob", ("read",), label="x", by="test", lifetime=None
-    )
+    client, secret = await server.auth.clients.create("token", "bob", ("read",), label="x", by="test", lifetime=None)
     headers = {"Authorization": f"Bearer {secret}"}
     async with (
         socket(server, f"/ws/session/{id}/worker/agent", headers) as page,
@@ -291,7 +289,7 @@ async def test_revoking_a_token_closes_its_socket(server: RunningConsole) -> Non
         await page.until(IDLE)
         await lists.until(of_type("sessions-sync"))
         await early.until(of_type("status"))
-        await server.services.auth.revoke(client.id, "ada")
+        await server.auth.revoke(client.id, "ada")
         for one in (page, lists, early):
             with pytest.raises(ConnectionClosed) as closed:
                 await read_to_end(one)

@@ -200,7 +200,7 @@ async def test_a_time_out_told_by_an_external_engine_has_its_event(server: Runni
     display = {"stdout": "here", "stderr": "", "interrupted": False, "backgroundTaskId": "b1", "timedOutAfterMs": 1500}
     done = ToolDone(ToolReply("c", (Text("moved to the background"),)), "Bash", display)
     entry = FrameEntry("tool_done", msgspec.Raw(to_json(done)), seq=1)
-    timeout, *_ = LegacyEventEncoder("s", server.services.registry).messages(entry)
+    timeout, *_ = LegacyEventEncoder("s", server.registry).messages(entry)
     assert (timeout["type"], timeout["tool_use_id"], timeout["elapsed_seconds"]) == ("tool_timeout", "c", 1.5)
 
 
@@ -292,19 +292,17 @@ async def test_nothing_is_left_of_readers_that_went(server: RunningConsole) -> N
     id = await server.launch()
     for _ in range(50):
         async with sse(server, f"/api/sessions/{id}/stream"):
-            assert server.console.hub.clients()
-    await until(lambda: not server.console.hub.clients())
-    assert not server.console.hub.is_wanted(f"session:{id}")
+            assert server.hub.clients()
+    await until(lambda: not server.hub.clients())
+    assert not server.hub.is_wanted(f"session:{id}")
 
 
 async def test_revoking_a_token_ends_its_streams(server: RunningConsole) -> None:
     """FM-46."""
     id = await server.launch()
-    client, secret = await server.services.auth.clients.create(
-        "token", "bob", ("read",), label="x", by="test", lifetime=None
-    )
+    client, secret = await server.auth.clients.create("token", "bob", ("read",), label="x", by="test", lifetime=None)
     async with sse(server, f"/api/sessions/{id}/stream", {"Authorization": f"Bearer {secret}"}) as stream:
-        await server.services.auth.revoke(client.id, "ada")
+        await server.auth.revoke(client.id, "ada")
         async with asyncio.timeout(DEADLINE):
             await stream.rest()
 
@@ -325,9 +323,9 @@ async def test_each_step_of_a_list_of_tasks_can_be_seen(
             await stream.until(of_type("status_change", status="running"))
             gate.open()
             (update,) = only(await stream.until(DONE), "task_update")
-        await server.services.database.wait_until_indexed(id, server.view(id).seq)
+        await server.database.wait_until_indexed(id, server.view(id).seq)
     assert update["todos"][0]["content"] == "Look"
-    events = [envelope.event for envelope in server.services.registry.reader(id).read()]
+    events = [envelope.event for envelope in server.registry.reader(id).read()]
     assert [event.hook for event in events if isinstance(event, HookRan)] == ["PostToolUse:TodoWrite"]
     (entry,) = [seq for seq, event in enumerate(events, 1) if isinstance(event, TasksReplaced)]
     logged = [record.getMessage() for record in caplog.records if id in record.getMessage()]

@@ -74,7 +74,7 @@ async def test_a_character_is_never_cut_in_two(server: RunningConsole) -> None:
     async with socket(server, f"/ws/session/{id}/worker/{worker}") as page:
         wait = "until [ -e go ]; do sleep 0.02; done"
         await page.send({"type": "input", "data": f"printf 'half:\\303'; {wait}; printf '\\274\\377|\\n'\r"})
-        scrollback = server.services.auxiliary_workers.terminal(worker).scrollback
+        scrollback = server.auxiliary_workers.terminal(worker).scrollback
         await until(lambda: scrollback.read(0).endswith(b"half:\303"))
         messages = await shown(page, "half:")
         while messages[-1]["offset"] < scrollback.end - 1:  # what was typed comes back first
@@ -126,8 +126,8 @@ async def test_only_who_may_use_terminals_comes_in(server: RunningConsole, model
     async with socket(server, path, await server.token("terminal")) as page:
         await page.send({"type": "input", "data": "echo in''side\r"})
         await shown(page, "inside\r\n")
-        (client,) = [one for one in server.services.streams.hub.clients() if not one.principal.may("read")]
-        await server.services.auth.revoke(client.principal.client, "ada")
+        (client,) = [one for one in server.hub.clients() if not one.principal.may("read")]
+        await server.auth.revoke(client.principal.client, "ada")
         with pytest.raises(ConnectionClosed) as closed:
             await read_to_end(page)
         assert closed.value.rcvd is not None

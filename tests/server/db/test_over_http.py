@@ -24,7 +24,7 @@ async def server(url: str, model: ModelServer, tmp_path: Path) -> AsyncIterator[
 
 
 async def environment_of(server: RunningConsole, session_id: str) -> dict[str, str]:
-    async with server.services.database.read_transaction() as connection:
+    async with server.database.read_transaction() as connection:
         rows = await connection.execute(select(session_env).where(session_env.c.session_id == session_id))
         return {row.name: row.value for row in rows}
 
@@ -33,7 +33,7 @@ async def session(server: RunningConsole, *events: Any) -> str:
     """A session nobody works on, in which `events` happened."""
     id = await server.launch()
     for event in events:
-        server.services.registry.open(id).record(event)
+        server.registry.open(id).record(event)
     return id
 
 
@@ -92,7 +92,7 @@ async def test_search_finds_what_was_just_said(server: RunningConsole) -> None:
 async def test_usage_is_summed_up(server: RunningConsole) -> None:
     """S000-34."""
     id = await session(server, MessageDone("m", "sonnet", "end_turn", Usage(100_000, 10, 51_200), 0.25))
-    await server.services.database.wait_until_indexed(id, server.view(id).seq)
+    await server.database.wait_until_indexed(id, server.view(id).seq)
     by_session = (await server.get("/api/v1/usage?group=session")).json
     assert [(group["key"], group["cost"], group["level"]) for group in by_session["groups"]] == [(id, 0.25, "critical")]
     assert by_session["total"]["cache_hit_rate"] == 51_200 / 151_200
@@ -104,7 +104,7 @@ async def test_usage_is_summed_up(server: RunningConsole) -> None:
 async def test_the_audit_trail_is_for_admins(server: RunningConsole) -> None:
     id = await session(server)
     await server.post(f"/api/v1/sessions/{id}/tasks", {"title": "mine"})
-    await server.services.database.audit.wait_until_written()
+    await server.database.audit.wait_until_written()
     entries = (await server.get("/api/v1/audit?what=add_task")).json["entries"]
     assert [entry["who"] for entry in entries] == ["ada"]
     page = (await server.get("/api/v1/audit?limit=1")).json

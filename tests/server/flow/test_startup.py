@@ -37,11 +37,11 @@ async def test_it_answers_before_all_logs_are_read(model: ModelServer, tmp_path:
     ids = write_sessions(server, 60)
     async with server:
         assert (await server.get("/health")).status == 200
-        assert server.services.registry.pending or len(server.services.registry.views) == len(ids)
+        assert server.registry.pending or len(server.registry.views) == len(ids)
         await all_loaded(server)
         listed = (await server.get("/api/v1/sessions?limit=100")).json["sessions"]
         assert sorted(each["id"] for each in listed) == ids
-        assert await server.services.database.wait_until_indexed(ids[7], 3, 30)
+        assert await server.database.wait_until_indexed(ids[7], 3, 30)
         found = (await server.get("/api/v1/search?q=ostrich007")).json["hits"]
         assert {hit["session_id"] for hit in found} == {"session-007"}
 
@@ -57,10 +57,10 @@ async def test_a_session_is_there_when_somebody_asks_for_it_before_its_turn(
     ids = write_sessions(server, 3)
     monkeypatch.setattr(session_loading.SessionLoading, "finish", never)
     async with server:
-        assert list(server.services.registry.pending) == sorted(ids, reverse=True) or server.services.registry.pending
+        assert list(server.registry.pending) == sorted(ids, reverse=True) or server.registry.pending
         shown = await server.get(f"/api/v1/sessions/{ids[0]}")
         assert (shown.status, shown.json["first_prompt"]) == (200, "ostrich000")
-        assert ids[0] not in server.services.registry.pending
+        assert ids[0] not in server.registry.pending
 
 
 async def test_a_second_start_reads_no_log_again(
@@ -71,13 +71,13 @@ async def test_a_second_start_reads_no_log_again(
     async with server:
         await all_loaded(server)
         for id in ids:
-            assert await server.services.database.wait_until_indexed(id, 3, 30)
+            assert await server.database.wait_until_indexed(id, 3, 30)
     monkeypatch.setattr(session_loading, "BEFORE_SERVING", 0.0)
     again = RunningConsole(model, tmp_path)
     async with again:
-        assert not again.services.registry.pending
-        assert sorted(again.services.registry.views) == ids
+        assert not again.registry.pending
+        assert sorted(again.registry.views) == ids
 
 
 async def all_loaded(server: RunningConsole) -> None:
-    await until(lambda: not server.console.registry.pending)
+    await until(lambda: not server.registry.pending)

@@ -39,11 +39,8 @@ async def command_line(console: BareConsole, prompt: str, *arguments: str) -> tu
 
 async def appeared(console: BareConsole, session_id: str, *statuses: str) -> None:
     """Files are told of by the system, not by an entry we wrote: look until it is there."""
-    await until(
-        lambda: (
-            not (session_id not in console.registry.views or console.registry.views[session_id].status not in statuses)
-        )
-    )
+    views = console.registry.views
+    await until(lambda: session_id in views and views[session_id].status in statuses)
 
 
 async def test_a_run_of_the_command_line_is_watched_and_gone_on_with(

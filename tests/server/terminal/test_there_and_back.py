@@ -90,7 +90,7 @@ async def test_a_talk_goes_on_in_a_terminal_and_comes_back_with_both_histories(
         sent = await server.post(f"/api/v1/sessions/{id}/messages", {"content": "argv"})
         assert sent.status == 202
         await server.until(id, lambda view: view.turns == 3 and view.status == "completed")
-        session = server.services.registry.reader(id)
+        session = server.registry.reader(id)
         events = [envelope.event for envelope in session.read()]
         flags = json.loads(next(event.text for event in reversed(events) if isinstance(event, RunDone)))
         assert flags[flags.index("--resume") + 1] == SESSION
@@ -114,7 +114,7 @@ async def test_an_agent_that_was_started_while_the_terminal_was_open_is_started_
         TrustStore(server.environment.paths.bobstay).put(str(server.work), executable_parts(str(server.work)))
         id = await server.launch("echo one", engine="claude")
         await server.until_status(id, "completed")
-        session = await server.services.registry.acquire(id)
+        session = await server.registry.acquire(id)
         session.record(WorkerStarted("terminal-1", "terminal", engine_session=SESSION))
         session.record(WorkerExited("terminal-1", "terminal"))
         await server.post(f"/api/v1/sessions/{id}/messages", {"content": "argv"})
@@ -138,12 +138,12 @@ async def test_what_was_said_in_the_terminal_does_not_end_a_turn_that_runs_besid
         await server.until(
             id, lambda view: any(one.kind == "terminal" and one.state == "exited" for one in view.workers)
         )
-        await server.services.auxiliary_workers.wait_until_recorded()
+        await server.auxiliary_workers.wait_until_recorded()
         assert (server.view(id).status, server.view(id).turns) == ("running", 2)
         await server.post(f"/api/v1/sessions/{id}/kill", {})
         await server.post(f"/api/v1/sessions/{id}/messages", {"content": "echo three"})
         await server.until(id, lambda view: view.turns == 4 and view.status == "completed")
-        events = [envelope.event for envelope in server.services.registry.reader(id).read()]
+        events = [envelope.event for envelope in server.registry.reader(id).read()]
         received = [text_of(event.blocks) for event in events if isinstance(event, Prompted)]
         assert received == ["echo one", "hold", "said in the terminal", "echo three"]
 
@@ -157,6 +157,6 @@ async def test_secrets_of_the_session_alone_are_masked_in_what_comes_back(model:
         await server.until_status(id, "completed")
         await server.post(f"/api/v1/sessions/{id}/terminals", {"resume": True})
         await server.until(id, lambda view: view.turns == 2 and view.status == "completed")
-        log = Path(server.services.registry.reader(id).path).read_text()
+        log = Path(server.registry.reader(id).path).read_text()
         assert "heard in the terminal" in log
         assert secret not in log

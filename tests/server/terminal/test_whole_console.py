@@ -50,8 +50,8 @@ async def test_a_terminal_in_a_work_tree_from_its_opening_to_the_merge(model: Mo
             assert (await server.post(f"{base}/worktree/merge", {"strategy": "squash"}, headers=reader)).status == 200
             assert git(server.work, "show", "HEAD:new") == "typed\n"
 
-            (client,) = [one for one in server.services.streams.hub.clients() if one.principal.scopes == {"terminal"}]
-            await server.services.auth.revoke(client.principal.client, "test")
+            (client,) = [one for one in server.hub.clients() if one.principal.scopes == {"terminal"}]
+            await server.auth.revoke(client.principal.client, "test")
             with pytest.raises(ConnectionClosed):
                 await asyncio.wait_for(_until_closed(connection), 2.0)
         assert is_alive(opened["pid"])
@@ -73,15 +73,15 @@ async def test_ended_terminals_are_forgotten_but_for_the_last_ones(
         opened: list[str] = []
         for _ in range(MOST_ENDED_SHOWN + 2):
             opened.append((await server.post(f"/api/v1/sessions/{session}/terminals")).json["id"])
-            server.services.auxiliary_workers.terminal(opened[-1]).write(b"exit\n")
+            server.auxiliary_workers.terminal(opened[-1]).write(b"exit\n")
             await server.until(session, lambda view: all(worker.state != "running" for worker in view.workers))
         shown = [worker.id for worker in server.view(session).workers]
         assert shown == opened[-MOST_ENDED_SHOWN:]
         for gone in opened[:-2]:
             with pytest.raises(ApiError, match="no such terminal"):
-                server.services.auxiliary_workers.terminal(gone)
+                server.auxiliary_workers.terminal(gone)
         for kept in opened[-2:]:
-            assert not server.services.auxiliary_workers.terminal(kept).alive(), "its last words can still be read"
+            assert not server.auxiliary_workers.terminal(kept).alive(), "its last words can still be read"
 
 
 async def test_a_watcher_that_let_go_is_started_again_for_who_comes_back(
@@ -92,7 +92,7 @@ async def test_a_watcher_that_let_go_is_started_again_for_who_comes_back(
         repository(server.work)
         session = await server.launch()
         first = (await server.post(f"/api/v1/sessions/{session}/watch")).json["id"]
-        await until(lambda: not server.console.auxiliary_workers.is_active_in(session))
+        await until(lambda: not server.auxiliary_workers.is_active_in(session))
         again = await server.post(f"/api/v1/sessions/{session}/watch")
         assert (again.status, again.json["state"]) == (200, "running")
         assert again.json["id"] != first
