@@ -19,7 +19,7 @@ from msgspec import Struct
 from playwright.async_api import Browser, BrowserContext, CDPSession, Page, async_playwright
 
 from tests.browser.chromium import start
-from tests.browser.written import Written
+from tests.browser.written_log import WrittenLog
 from tests.kit.served_console import ServedConsole
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
@@ -221,7 +221,7 @@ async def streamed(
 
     async def run() -> None:
         bench.served.post(f"/sessions/{session}/messages", {"content": f"go on {word}", "images": []})
-        await asyncio.to_thread(bench.served.until, session, "completed", "failed", within=120)
+        await asyncio.to_thread(bench.served.until, session, "completed", "failed")
         await page.get_by_text("THE END").wait_for(timeout=60_000)
 
     tasks = await tasks_during(page, run)

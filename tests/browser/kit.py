@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from playwright.async_api import Browser, BrowserContext, Page, Route
 
 from bobstay.server.auth.principal import SCOPES, Scope
-from tests.browser.watch import Watch
+from tests.browser.page_monitor import PageMonitor
 from tests.kit.consoles import RunningConsole
 from tests.kit.waiting import DEADLINE
 from tests.modelserver.server import ModelServer
@@ -53,7 +53,7 @@ class Device:
 
     async def code(self) -> str:
         """A one-time code for this person."""
-        auth = self.web.server.console.auth
+        auth = self.web.server.services.auth
         code, _ = await auth.codes.issue(
             self._who, self._scopes, label="browser", by="test", expires_in=600, lifetime=3600
         )
@@ -222,7 +222,7 @@ class WebConsole:
         port = self.server.port
         again.socket = socket.create_server(("127.0.0.1", port))
         again.port, again.host, again.url = port, self.server.host, self.server.url
-        again.config = replace(again.config, port=port)
+        again.options = replace(again.options, port=port)
         self.server = await again.__aenter__()
 
     def errors(self) -> list[str]:

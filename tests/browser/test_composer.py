@@ -12,11 +12,12 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from bobstay.server.db.draft_table import draft_of
-from tests.browser.desk import Desk
+from tests.browser.kit import WebConsole
+from tests.browser.steps import init_repository
 from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Call, Counts, Gate, Say, Step
 
-FAKE_ENGINE = Path(__file__).parents[1] / "kit/fake_engine.py"
+FAKE_ENGINE = Path(__file__).parents[1] / "server/process/fake_engine.py"
 PASTE = """(text) => {
     const data = new DataTransfer();
     data.setData("text/plain", text);
@@ -149,7 +150,7 @@ async def test_a_draft_survives_a_reload_and_is_there_on_another_device(web: Web
 async def saved_draft(web: WebConsole, session: str, text: str) -> None:
     """Wait until the server has this draft."""
     async with asyncio.timeout(DEADLINE):
-        while (await draft_of(web.server.console.database, "owner", session)).text != text:
+        while (await draft_of(web.server.services.database, "owner", session)).text != text:
             await asyncio.sleep(0.05)
 
 
@@ -282,7 +283,7 @@ async def test_escape_twice_stops_and_cutting_text_does_not(web: WebConsole) -> 
 
 
 async def test_a_stop_that_takes_long_may_be_forced_after_a_question(web: WebConsole) -> None:
-    web.server.console.config.engines["fake"] = (sys.executable, "-S", str(FAKE_ENGINE))
+    web.server.services.options.engines["fake"] = (sys.executable, "-S", str(FAKE_ENGINE))
     assert (await web.server.post("/api/v1/trust", {"cwd": str(web.work)})).status == 200
     session = await web.launch("unresponsive", engine="fake")
     device = await web.device()

@@ -21,7 +21,7 @@ from tests.browser.steps import (
     session_list,
     waiting_session,
 )
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Say, Step
 from tests.server.api.push_service import Browser as Subscriber
 from tests.server.api.push_service import PushService

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from playwright.async_api import Browser, Page, expect
 
 from bobstay.server import static_files as page_files
-from tests.browser.around import come, line, sessions
-from tests.browser.desk import Desk
+from tests.browser.kit import WebConsole
+from tests.browser.steps import open_page, session_link, session_list
 from tests.kit.web_server import serving
 from tests.modelserver.server import ModelServer
 

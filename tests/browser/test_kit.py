@@ -4,7 +4,7 @@ import asyncio
 
 from playwright.async_api import Page, expect
 
-from tests.browser.desk import Desk, Seat
+from tests.browser.kit import Device, WebConsole
 from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Say, Step
 

@@ -18,7 +18,7 @@ from tests.browser.steps import (
     waiting_session,
 )
 from tests.browser.written_log import WrittenLog
-from tests.deadline import DEADLINE
+from tests.kit.waiting import DEADLINE
 
 HOSTILE = "<img src=x onerror=alert(1)> \u202egnp.exe"
 

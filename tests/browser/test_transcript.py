@@ -8,9 +8,9 @@ from typing import Any
 
 from playwright.async_api import FloatRect, Locator, Page, expect
 
-from tests.browser.desk import Desk
-from tests.browser.held import Held
-from tests.browser.written import Written
+from tests.browser.kit import HeldRequests, WebConsole
+from tests.browser.steps import init_repository
+from tests.browser.written_log import WrittenLog
 from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step, Think
 

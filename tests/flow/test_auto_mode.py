@@ -15,7 +15,7 @@ from bobstay.engine.engine_ports import Answer
 from bobstay.hooks.hook_event import HookOutcome
 from bobstay.model.event import Advised, InteractionOpened, ToolDone, ToolStarted
 from tests.kit.installed_command import InstalledCommand
-from tests.kit.scripted_session import MakeSession, Person, ScriptedHooks, ScriptedSession
+from tests.kit.scripted_session import MakeSession, Person, ScriptedHooks
 from tests.modelserver.dialect import ModelRequest
 from tests.modelserver.script import Call, Counts, Say, Step, Think
 from tests.modelserver.server import ModelServer
@@ -36,13 +36,19 @@ class JudgedSession:
     """A session in auto mode, its script, and the script of its judge."""
 
     def __init__(
-        self, model: ModelServer, session: ScriptedSession, limit: float = 20.0, lists: AutoMode | None = None
+        self,
+        model: ModelServer,
+        make_session: MakeSession,
+        limit: float = 20.0,
+        lists: AutoMode | None = None,
+        **options: Any,
     ) -> None:
-        self.model, self.session = model, session
-        toolbox = session.driver.agent.toolbox
-        advisor = SmallModel(session.routes, lambda: JUDGE, lists or AutoMode(), toolbox.redactor, limit=limit)
-        toolbox.auto = AutoModeApproval(lambda: advisor)
-        session.driver.observers = (*session.driver.observers, toolbox.auto)
+        self.model, self.limit, self.lists = model, limit, lists or AutoMode()
+        self.session = make_session(**{"mode": "auto", "auto": AutoModeApproval(self.advisor), **options})
+
+    def advisor(self) -> SmallModel:
+        redactor = self.session.driver.agent.toolbox.redactor
+        return SmallModel(self.session.routes, lambda: JUDGE, self.lists, redactor, limit=self.limit)
 
     def play(self, name: str, *steps: Step, verdicts: list[Step]) -> str:
         """The prompt for a run in which the model says `steps` and the judge `verdicts`, one after the other."""
@@ -65,7 +71,7 @@ MakeJudged: TypeAlias = Callable[..., JudgedSession]
 @pytest.fixture
 def judged_session(model: ModelServer, make_session: MakeSession) -> MakeJudged:
     def make(limit: float = 20.0, lists: AutoMode | None = None, **options: Any) -> JudgedSession:
-        return JudgedSession(model, make_session(mode="auto", **options), limit, lists)
+        return JudgedSession(model, make_session, limit, lists, **options)
 
     return make
 
@@ -292,7 +298,7 @@ async def test_a_question_for_a_person_and_a_hooks_ask_go_to_the_person(judged_s
 
 
 async def test_other_modes_do_not_ask_the_judge(model: ModelServer, make_session: MakeSession) -> None:
-    judged = JudgedSession(model, make_session(mode="default"))
+    judged = JudgedSession(model, make_session, mode="default")
     await judged.session.run(judged.play("other", touch(), END, verdicts=[]))
     assert not judged.asked
 

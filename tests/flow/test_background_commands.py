@@ -270,7 +270,7 @@ async def test_a_command_that_ends_before_its_start_is_stored_is_reported_all_th
         "quick", Step(blocks=[foreground(f"echo up; {UNTIL_STOP}", timeout=100)]), Step(blocks=[Say("ok")])
     )
     received: list[Event] = []
-    session.driver.listeners.append(lambda envelope: received.append(envelope.event))
+    session.journal.listeners.append(lambda envelope: received.append(envelope.event))
     async with asyncio.timeout(DEADLINE):
         async for event in session.driver.turn((Text(prompt),)):
             if isinstance(event, ToolProgress):  # until this is read, nothing more of the call is stored

@@ -1,6 +1,7 @@
 """A fallback lasts one turn: the next one begins with the model the person chose (H3-5)."""
 
 from bobstay.model.event import Event, ModelChanged, TurnStarted
+from bobstay.model.live_events import Requesting
 from tests.kit.scripted_session import MakeSession
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
@@ -58,4 +59,19 @@ async def test_a_model_chosen_during_a_fallback_stays(model: ModelServer, make_s
     assert asked(model) == "claude-chosen"
     await session.run(model.play("next", FINE))
     assert asked(model) == "claude-chosen"
+    assert session.of(ModelChanged) == []
+
+
+async def test_a_model_chosen_while_a_request_fails_is_asked_next(
+    model: ModelServer, make_session: MakeSession
+) -> None:
+    session = make_session(fallbacks=("claude-weak",))
+
+    def choose(event: Event) -> None:
+        if isinstance(event, Requesting) and len(session.of(Requesting)) == 3:
+            session.driver.set_model("claude-chosen")
+
+    await session.run(model.play("busy", OVERLOADED), choose)
+    assert asked(model) == "claude-chosen"
+    assert session.driver.state.model == "claude-chosen"
     assert session.of(ModelChanged) == []

@@ -1,6 +1,5 @@
 """Each durable event of a turn is folded into the state once, by whoever stores it (H3-1)."""
 
-from collections.abc import Callable
 from typing import ClassVar
 
 import msgspec
@@ -8,7 +7,7 @@ import msgspec
 from bobstay.engine.state import State
 from bobstay.model.event import Event
 from bobstay.model.live_events import LIVE
-from tests.flow.world import World
+from tests.kit.scripted_session import MakeSession
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 
@@ -23,13 +22,13 @@ class CountedState(State, frozen=True):
         return super().apply(event)
 
 
-async def test_each_event_is_folded_once(server: ModelServer, world: Callable[..., World]) -> None:
-    here = world(mode="bypassPermissions")
-    (here.work / "a.txt").write_text("one")
-    here.journal.state = CountedState(**msgspec.structs.asdict(here.journal.state))
+async def test_each_event_is_folded_once(model: ModelServer, make_session: MakeSession) -> None:
+    session = make_session(mode="bypassPermissions")
+    (session.work / "a.txt").write_text("one")
+    session.journal.state = CountedState(**msgspec.structs.asdict(session.journal.state))
     CountedState.folded.clear()
     steps = [Step(blocks=[Call("Read", {"file_path": "a.txt", "limit": n + 1}, f"r{n}")]) for n in range(4)]
-    await here.run(server.play("count", *steps, Step(blocks=[Say("Done.")])))
-    durable = [event for event in here.events if not isinstance(event, LIVE)]
+    await session.run(model.play("count", *steps, Step(blocks=[Say("Done.")])))
+    durable = [event for event in session.events if not isinstance(event, LIVE)]
     assert len(durable) == 21
     assert CountedState.folded == durable

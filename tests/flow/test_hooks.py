@@ -87,17 +87,13 @@ async def test_the_hook_of_a_prompt_gets_its_id_the_mode_and_the_effort(
 ) -> None:
     hooks = ScriptedHooks(UserPromptSubmit=hook(), Stop=hook())
     session = make_session(hooks=hooks, effort="low")
-    session.driver.agent.toolbox.facts = session.driver.facts = lambda: {
-        "permission_mode": "default",
-        **session.driver.turn_facts(),
-    }
     await session.run(model.play("facts", END))
     prompt, stop = hooks.calls
     assert prompt.fields["prompt_id"] == stop.fields["prompt_id"] == session.of(Prompted)[0].id
     assert prompt.fields["permission_mode"] == "default"
     assert prompt.fields["effort"] == stop.fields["effort"] == {"level": "low"}
     assert stop.fields["background_tasks"] == []
-    assert "effort" not in session.driver.turn_facts(), "between turns there is none"
+    assert "effort" not in session.driver.agent.toolbox.facts(), "between turns there is none"
 
 
 async def test_a_hook_may_name_the_session(model: ModelServer, make_session: MakeSession) -> None:

@@ -9,6 +9,7 @@ from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import BlockDone, Event, InteractionClosed, InteractionOpened, RunDone, ToolDone
 from bobstay.model.live_events import TextDelta, ToolProgress
 from bobstay.model.message import Text, ToolCall
+from bobstay.tools.base import Args, Context, Outcome, Tool
 from tests.kit.scripted_session import MakeSession, Person
 from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
@@ -141,3 +142,35 @@ async def test_a_face_that_stops_listening_leaves_nothing_running(
         await turn.aclose()
     assert not session.driver.busy
     assert not any(isinstance(event, RunDone) for event in session.events)
+
+
+async def test_a_tool_that_is_interrupted_while_it_reports_has_ended_when_its_call_is_answered(
+    model: ModelServer, make_session: MakeSession
+) -> None:
+    ended = asyncio.Event()
+    ended_when_answered: list[bool] = []
+
+    class Reporting(Tool[Args]):
+        name = "reporting"
+        description = "Reports, and takes a while to end."
+        args = Args
+
+        async def run(self, args: Args, context: Context) -> Outcome:
+            try:
+                context.report("up")
+                await asyncio.Event().wait()
+            finally:
+                for _ in range(50):
+                    await asyncio.sleep(0)
+                ended.set()
+            raise AssertionError("it waits until it is cancelled")
+
+    def interrupt(event: Event) -> None:
+        if isinstance(event, ToolProgress):
+            session.driver.interrupt()
+        elif isinstance(event, ToolDone):
+            ended_when_answered.append(ended.is_set())
+
+    session = make_session(mode="bypassPermissions", tools=(Reporting(),))
+    await session.run(model.play("reports", Step(blocks=[Call("reporting", {}, "a")])), interrupt)
+    assert ended_when_answered == [True]

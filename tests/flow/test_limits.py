@@ -207,8 +207,7 @@ async def test_a_model_that_thinks_is_only_asked_to_give_the_structure(
     model: ModelServer, make_session: MakeSession, thinking: Any
 ) -> None:
     """Claude refuses to be forced while it thinks."""
-    session = make_session(schema=SCHEMA)
-    session.driver.agent.thinking = thinking
+    session = make_session(schema=SCHEMA, thinking=thinking)
     done = await session.run(model.play("thinks", Step(blocks=[Say("It is Ada.")]), FILLED))
     assert done.structured == {"name": "Ada", "age": 36}
     assert model.refused == []

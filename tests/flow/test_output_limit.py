@@ -58,8 +58,7 @@ async def test_the_next_try_may_be_as_long_as_the_model_can_write(
 
 
 async def test_a_limit_that_somebody_set_is_not_raised(model: ModelServer, make_session: MakeSession) -> None:
-    session = make_session()
-    session.driver.agent.max_output = 1_000
+    session = make_session(max_output=1_000)
     await session.run(model.play("cut", Step(blocks=[Say("Cut")], stop="max_tokens"), FINE))
     assert [request.body["max_tokens"] for request in model.requests] == [1_000, 1_000]
 

@@ -157,8 +157,9 @@ async def test_a_hook_may_end_the_turn_at_a_steering_message(
     model: ModelServer, make_session: MakeSession, last: bool
 ) -> None:
     answers = [HookOutcome(), HookOutcome(stop=True, stop_reason="ENOUGH")]
-    session = make_session(allow=("Bash",), hooks=ScriptedHooks(UserPromptSubmit=lambda _: answers.pop(0)))
-    session.driver.take_at_end = last
+    session = make_session(
+        allow=("Bash",), hooks=ScriptedHooks(UserPromptSubmit=lambda _: answers.pop(0)), take_at_end=last
+    )
     steps, moment = ((BOTH,), TextDelta) if last else ((TOOL, BOTH), ToolStarted)
     done = await session.run(model.play("ends", *steps), queue_on(moment, session, STEER))
     assert (done.ending, done.text, len(model.requests)) == ("hook_stopped", "ENOUGH", 1)
@@ -167,8 +168,7 @@ async def test_a_hook_may_end_the_turn_at_a_steering_message(
 async def test_a_blocked_message_during_the_last_answer_lets_the_turn_end(
     model: ModelServer, make_session: MakeSession
 ) -> None:
-    session = make_session(hooks=ScriptedHooks(UserPromptSubmit=guard))
-    session.driver.take_at_end = True
+    session = make_session(hooks=ScriptedHooks(UserPromptSubmit=guard), take_at_end=True)
     done = await session.run(model.play("last", BOTH), queue_on(TextDelta, session, STEER))
     assert (done.ending, done.text, len(model.requests)) == ("completed", "Both.", 1)
     assert session.driver.state.queued == ()

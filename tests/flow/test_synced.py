@@ -38,5 +38,5 @@ async def test_prompts_and_calls_with_effects_are_on_the_disk_at_once(
         written.append(fd)
 
     monkeypatch.setattr(jsonl_log, "_flush", flush)
-    session.driver.record(event)
+    session.journal.record(event)
     assert bool(written) is synced

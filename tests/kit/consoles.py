@@ -4,6 +4,7 @@ The only module of the tests that builds a console.
 """
 
 import asyncio
+import os
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Generator
@@ -18,21 +19,33 @@ from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import Envelope
 from bobstay.model.message import Text
 from bobstay.model.session_events import SessionConfig
-from bobstay.server import session_commands
+from bobstay.server.api.services import Services
+from bobstay.server.api.session_owner import LocalOwner
+from bobstay.server.auth.audit_port import NoAuditLog, Refusals
 from bobstay.server.auth.principal import SCOPES, Scope
 from bobstay.server.build_console import build_console
 from bobstay.server.capacity import Capacity
-from bobstay.server.console import Config, Console
-from bobstay.server.crash_recovery import recover
+from bobstay.server.crash_recovery import CrashRecovery
+from bobstay.server.external_sessions import ExternalSessions
+from bobstay.server.files.session_directory import WORKTREES
 from bobstay.server.inbox import Inbox
+from bobstay.server.preflight import Preflight
+from bobstay.server.revert.revert_undo import Undos
+from bobstay.server.root_directories import RootDirectories
 from bobstay.server.runner import Runner, WorkerFactory
-from bobstay.server.session_commands import UserMessage
-from bobstay.server.sessions.external_sessions import ExternalSessions
+from bobstay.server.server_options import ServerOptions
+from bobstay.server.session_commands import SessionCommands
+from bobstay.server.session_creation import SessionCreation, UserMessage
+from bobstay.server.session_secrets import SessionSecrets
+from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.hub import Hub
+from bobstay.server.streams.stream_publisher import StreamPublisher
 from bobstay.server.streams.stream_server import StreamServer, server_options
 from bobstay.server.streams.stream_timing import StreamTiming
 from bobstay.server.workers.native_worker import NativeServices, NativeWorker
+from bobstay.server.workers.worker import AgentWorker
+from bobstay.server.worktrees import Worktrees
 from tests.kit.environments import console_variables
 from tests.kit.http_exchange import HttpReply, ask
 from tests.kit.waiting import DEADLINE, until
@@ -40,14 +53,15 @@ from tests.kit.watched_sessions import WatchedSessions, new_registry
 from tests.modelserver.server import ModelServer
 
 
-def console_config(folder: Path, **config: Any) -> Config:
-    return Config(state=str(folder / "bobstay" / "server"), roots=(str(folder),), **config)
+def console_options(folder: Path, **options: Any) -> ServerOptions:
+    return ServerOptions(state=str(folder / "bobstay" / "server"), roots=(str(folder),), **options)
 
 
-def partial_console(config: Config, environment: Environment, **services: Any) -> Console:
-    """A console that has only these services, for what needs no others."""
-    required = Console.__struct_fields__[: -len(Console.__struct_defaults__)]
-    return Console(**{**dict.fromkeys(required), "config": config, "environment": environment, **services})
+def partial_services(options: ServerOptions, environment: Environment, **services: Any) -> Services:
+    """Only these services, for endpoints that need no others; all requests are admitted and run here."""
+    usual = {"audit": NoAuditLog(), "refusals": Refusals(NoAuditLog()), "owners": LocalOwner(), "undos": Undos()}
+    given = {**dict.fromkeys(Services.__struct_fields__), **usual, **services}
+    return Services(**{**given, "options": options, "environment": environment})
 
 
 class BareConsole(WatchedSessions):
@@ -62,25 +76,32 @@ class BareConsole(WatchedSessions):
         self.variables = {**console_variables(folder, model, key), "IS_SANDBOX": "1"}
         self.environment = Environment.read(self.variables)
         self.hub = Hub()
-        self.watch(new_registry(self.environment.paths.sessions, self.hub))
+        self.watch(new_registry(self.environment.paths.sessions, StreamPublisher(self.hub)))
         self.inbox = Inbox()
         self.capacity = Capacity(most_running)
         self.registry.listeners.append(self._update_inbox)
         parts = NativeServices(self.environment, self.inbox, self.capacity)
-        self.outside = ExternalSessions(self.registry, self.inbox, self.environment.paths.control_sockets)
-        self.services = partial_console(
-            console_config(folder),
-            self.environment,
-            registry=self.registry,
-            hub=self.hub,
-            inbox=self.inbox,
-            outside=self.outside,
-        )
-        self.host_workers(lambda id, epoch, session: NativeWorker(id, epoch, session, parts), **times)
+        self.host_workers(lambda id, epoch, session: NativeWorker(id, epoch, session, parts))
+        self.runner = Runner(self.registry, self._make_worker, **times)
+        self.recovery = CrashRecovery(self.registry, self.runner, self.inbox)
+        self._build_commands(console_options(folder))
 
-    def host_workers(self, make: WorkerFactory, **times: float) -> None:
+    def _build_commands(self, options: ServerOptions) -> None:
+        no_database: Any = None  # sessions without secrets of their own do not use it
+        paths, secrets = self.environment.paths, SessionSecrets(no_database)
+        roots = RootDirectories(options, paths)
+        preflight = Preflight(options.engines, self.environment)
+        worktrees = Worktrees(os.path.join(paths.bobstay, WORKTREES), self.environment.children)
+        self.external = ExternalSessions(self.registry, self.inbox, paths.control_sockets)
+        self.creation = SessionCreation(self.registry, self.runner, secrets, preflight, worktrees, roots, paths)
+        self.commands = SessionCommands(self.registry, self.runner, self.external, roots)
+
+    def host_workers(self, make: WorkerFactory) -> None:
         """Use workers of another kind from now on."""
-        self.runner = self.services.runner = Runner(self.registry, make, **times)
+        self._make = make
+
+    def _make_worker(self, id: str, epoch: int, session: OpenSession) -> AgentWorker:
+        return self._make(id, epoch, session)
 
     async def start(self) -> Self:
         logs = Path(self.registry.store.directory).glob("*.jsonl")
@@ -88,21 +109,21 @@ class BareConsole(WatchedSessions):
         for session_id in tuple(self.registry.pending):
             with suppress(OSError):  # no session
                 self.registry.view(session_id)
-        await recover(self.services)
-        await self.outside.begin()
+        await self.recovery.recover()
+        await self.external.begin()
         return self
 
     async def close(self) -> None:
-        await self.outside.close()
+        await self.external.close()
         await self.runner.close()
 
     async def launch(self, prompt: str, **config: Any) -> SessionView:
         message = UserMessage((Text(prompt),) if prompt else (), "ada")
-        return await session_commands.launch(self.services, str(self.work), SessionConfig(**config), message)
+        return await self.creation.launch(str(self.work), SessionConfig(**config), message)
 
     async def say(self, session_id: str, prompt: str, **more: Any) -> str:
         message = UserMessage((Text(prompt),), "ada")
-        return await session_commands.send_message(self.services, session_id, message, **more)
+        return await self.commands.send_message(session_id, message, **more)
 
     async def answer(self, view: SessionView, answer: Answer) -> None:
         entry = view.interactions[0]
@@ -119,7 +140,7 @@ StartConsole: TypeAlias = Callable[..., Awaitable[BareConsole]]
 class RunningConsole(WatchedSessions):
     """`async with RunningConsole(model, folder) as server`: all of `bobstay serve` but its command line."""
 
-    def __init__(self, model: ModelServer, folder: Path, **config: Any) -> None:
+    def __init__(self, model: ModelServer, folder: Path, **options: Any) -> None:
         self.model = model
         self.work = folder / "work"
         self.work.mkdir(exist_ok=True)
@@ -130,18 +151,19 @@ class RunningConsole(WatchedSessions):
         self.stream_url = f"ws://{self.host}/api/v1/ws"
         self.headers: dict[str, str] = {}
         """Of a token that may do everything."""
-        config.setdefault("push_to_loopback", True)  # the push services of tests are on this machine
-        self.config = console_config(folder, port=self.port, **config)
+        options.setdefault("push_to_loopback", True)  # the push services of tests are on this machine
+        self.options = console_options(folder, port=self.port, **options)
         self.environment = Environment.read(console_variables(folder, model))
 
     async def __aenter__(self) -> Self:
-        built = await build_console(self.config, self.environment)
-        self.streams, self.console = built.streams, built.console
-        self.watch(self.console.registry)
-        self.hub, self.runner, self.auth = self.console.hub, self.console.runner, self.console.auth
-        self.database, self.auxiliary_workers = self.console.database, self.console.auxiliary_workers
-        self.notifier = self.console.notifier
-        options = server_options(StreamTiming.of(self.config.heartbeat))
+        built = await build_console(self.options, self.environment)
+        self.services, self.expiry = built.services, built.background.expiry
+        self.streams = self.services.streams
+        self.watch(self.services.registry)
+        self.hub, self.runner, self.auth = self.streams.hub, self.services.runner, self.services.auth
+        self.database, self.auxiliary_workers = self.services.database, self.services.auxiliary_workers
+        self.notifier = self.services.notifier
+        options = server_options(StreamTiming.of(self.options.heartbeat))
         settings = uvicorn.Config(built.app, lifespan="on", log_config=None, **options)
         self.server = StreamServer(settings, self.hub)
         self._serving = asyncio.create_task(self.server.serve(sockets=[self.socket]))

@@ -19,6 +19,7 @@ from bobstay.engine.state import State
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookFacts, HookName, HookOutcome
+from bobstay.http.client import HttpClient
 from bobstay.model.event import Envelope, Event, InteractionOpened, ModeChanged, RunDone, SessionStarted
 from bobstay.model.message import Block, Text, Usage
 from bobstay.permissions.access import Effect
@@ -28,7 +29,6 @@ from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Provider
 from bobstay.providers.chat_completions import Chat
 from bobstay.providers.gemini import Gemini
-from bobstay.providers.http_client import HttpClient
 from bobstay.providers.responses import Responses
 from bobstay.providers.thinking import Effort, ThinkingMode
 from bobstay.redaction.redactor import Redactor
@@ -164,8 +164,9 @@ class ScriptedSession:
         self.log = wanted.wrap_log(log) if wanted.wrap_log is not None else log
         self.journal = Journal(self.log, _restored(branch, wanted))
         self.tool_environment = self._make_tool_environment(wanted)
+        for envelope in branch:
+            self.tool_environment.apply(envelope.event)
         self.routes = ScriptedRoutes(server.url, wanted.vendor, local=wanted.local, adapter=wanted.adapter)
-        self.warnings: list[str] = []
         self.events: list[Event] = []
         self.background = BackgroundCommands(self.journal, self.shells)
         self.journal.observers += (self.policy, self.tool_environment, self.background)
@@ -175,7 +176,7 @@ class ScriptedSession:
         self.background.record_lost()
 
     def _make_tool_environment(self, wanted: "ScriptedSessionOptions") -> ToolEnvironment:
-        tool_environment = ToolEnvironment(
+        return ToolEnvironment(
             session_id=wanted.session,
             root=self.work,
             directories=(self.work,),
@@ -190,8 +191,8 @@ class ScriptedSession:
             ),
         )
 
-    def _log(self, wanted: "ScriptedSessionOptions") -> tuple[JsonlLog, State]:
-        state = State()
+    def _log(self, wanted: "ScriptedSessionOptions") -> tuple[Log, list[Envelope]]:
+        self.warnings: list[str] = []
         if not self.store.exists(wanted.session):
             return self.store.create(wanted.session, SessionStarted(str(self.work), "test")), []
         log, branch, self.warnings = self.store.open(wanted.session)
@@ -251,6 +252,16 @@ class ScriptedSession:
         await self.shells.close()
         await self.routes.http.close()
         self.log.close()
+
+
+def _restored(branch: list[Envelope], wanted: "ScriptedSessionOptions") -> State:
+    if not branch:
+        return State().apply(ModeChanged(wanted.mode))
+    state = State()
+    for envelope in branch:
+        state = state.apply(envelope.event)
+    # As with --model: the model of this start counts, not that of an earlier one.
+    return replace(state, model="", chosen="") if wanted.adapter else state
 
 
 def _rules(wanted: "ScriptedSessionOptions") -> tuple[Rule, ...]:

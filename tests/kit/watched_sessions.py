@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from bobstay.model.event import Envelope
-from bobstay.server.server_ports import NoIndex
+from bobstay.server.sessions.session_index import NoIndex
+from bobstay.server.sessions.session_publisher import SessionPublisher
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.hub import Hub
+from bobstay.server.streams.stream_publisher import StreamPublisher
 from bobstay.sessions.log_store import LogStore
 from tests.kit.waiting import DEADLINE
 
 
-def new_registry(logs: str | Path, hub: Hub | None = None) -> SessionRegistry:
+def new_registry(logs: str | Path, publisher: SessionPublisher | None = None) -> SessionRegistry:
     """A registry of the sessions with logs in a directory, without tables."""
-    return SessionRegistry(LogStore(str(logs)), hub or Hub(), NoIndex())
+    return SessionRegistry(LogStore(str(logs)), publisher or StreamPublisher(Hub()), NoIndex())
 
 
 class WatchedSessions:

@@ -5,7 +5,7 @@ import uuid
 from typing import Any
 
 import pytest
-from claude_agent_sdk import ClaudeSDKClient, ResultMessage
+from claude_agent_sdk import ClaudeSDKClient, ResultMessage, get_session_messages, list_sessions
 from claude_agent_sdk.types import StreamEvent
 
 from tests.modelserver import Call, Gate, Say, Step
@@ -149,7 +149,7 @@ async def test_an_unknown_session_is_said_to_be_unknown(sdk: SdkHost) -> None:
 async def test_the_sdk_reads_our_transcripts(sdk: SdkHost, monkeypatch: pytest.MonkeyPatch) -> None:
     done = result(await sdk.query(sdk.play(ECHO, say("On disk."))))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(sdk.work.parent / "home" / ".claude"))
-    assert [session.session_id for session in sdk.list_sessions(directory=str(sdk.work))] == [done.session_id]
-    messages = sdk.get_session_messages(done.session_id, directory=str(sdk.work))
+    assert [session.session_id for session in list_sessions(directory=str(sdk.work))] == [done.session_id]
+    messages = get_session_messages(done.session_id, directory=str(sdk.work))
     assert (messages[0].type, messages[-1].type) == ("user", "assistant")
     assert "On disk." in json.dumps(messages[-1].message)

@@ -5,9 +5,8 @@ import re
 import uuid
 from typing import Any
 
-import claude_agent_sdk as sdk
 import pytest
-from claude_agent_sdk import AssistantMessage, ThinkingBlock, query
+from claude_agent_sdk import AssistantMessage, ResultError, ThinkingBlock, query
 from claude_agent_sdk.types import StreamEvent
 
 from tests.modelserver import Call, Counts, Say, Step, Think
@@ -131,13 +130,13 @@ async def test_structured_output_is_checked_and_given_back(sdk: SdkHost) -> None
     assert result(messages).structured_output == {"name": "Ada"}
 
 
-async def failing(sdk: SdkHost, prompt: str, **options: Any) -> tuple[list[Any], sdk.ResultError]:
+async def failing(sdk: SdkHost, prompt: str, **options: Any) -> tuple[list[Any], ResultError]:
     """What came before the exception, and the exception."""
     messages: list[Any] = []
     try:
         async for message in query(prompt=prompt, options=sdk.options(**options)):
             messages.append(message)
-    except sdk.ResultError as error:
+    except ResultError as error:
         return messages, error
     pytest.fail("the SDK raised no ResultError")
 

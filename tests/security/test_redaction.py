@@ -82,7 +82,7 @@ async def test_no_secret_is_stored_or_shown(here: SecretiveCommand, form: tuple[
     debug = here.home / "debug.log"
     rules = ("--allowedTools", "Bash,Read", "--debug", "--debug-file", str(debug))
     out, err = here.prompt(*form, *rules, text=f"{token} what is {PASSWORD}?")
-    assert b"[masked DB_PASSWORD]" in out
+    assert "[masked DB_PASSWORD]" in out
     assert here.leaks(out, err) == []
     logs = [data for name, data in here.stored().items() if "/sessions/" in name]
     assert any(b"[masked GitHub token]" in data for data in logs)

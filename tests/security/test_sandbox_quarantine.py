@@ -1,5 +1,6 @@
 """Files that a sandboxed command creates and programs outside would execute or load are quarantined (H5-8)."""
 
+import os
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path

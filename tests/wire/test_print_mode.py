@@ -155,6 +155,8 @@ def test_a_reader_that_goes_away_is_no_drama(model: ModelServer, command: Instal
     gate = Gate()
     token = model.play("t", Step(blocks=[Say("Hello.")], gate=gate))
     process = command.start("-p", "--output-format", "stream-json", "--verbose", token)
+    assert process.stdout is not None
+    assert process.stderr is not None
     gate.wait_reached()
     process.stdout.close()
     gate.open()

@@ -125,7 +125,7 @@ def test_only_so_many_refusals_a_minute_are_listed_and_the_rest_counted() -> Non
 
 async def test_calls_over_the_unix_socket_are_written_down(server: RunningConsole) -> None:
     id = await server.launch()
-    reader, writer = await asyncio.open_unix_connection(f"{server.config.state}/{NAME}")
+    reader, writer = await asyncio.open_unix_connection(f"{server.options.state}/{NAME}")
     params = {"path": {"id": id}, "body": {"title": "renamed"}}
     request = {"jsonrpc": "2.0", "id": 1, "method": "PATCH /sessions/{id}", "params": params}
     writer.write(json.dumps(request).encode() + b"\n")

@@ -97,7 +97,9 @@ async def test_a_page_is_told_what_is_installed_and_what_has_a_key(model: ModelS
         assert models["sonnet"]["available"] is True
         assert models["demo"]["available"] is True
         assert config["default_model"] == "sonnet"
-        server.environment = Environment.read({"HOME": str(tmp_path)})
+    other = RunningConsole(model, tmp_path)
+    other.environment = Environment.read({"HOME": str(tmp_path)})
+    async with other as server:
         bare = (await server.get("/api/v1/config")).json
         without = {each["alias"]: each for each in bare["models"]}
         assert (without["sonnet"]["available"], without["demo"]["available"]) == (False, True)

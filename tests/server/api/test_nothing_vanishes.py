@@ -16,7 +16,6 @@ from bobstay.model.message import Text
 from bobstay.model.session_events import SessionChanged
 from bobstay.server.db import state_tables
 from bobstay.server.db.retention import archive_older_than
-from bobstay.server.session_expiry import expire_sessions, remove_ephemeral, remove_unused
 from tests.kit.consoles import RunningConsole
 from tests.kit.repositories import git, repository
 from tests.kit.served_console import ServedConsole
@@ -86,7 +85,7 @@ def test_a_server_that_starts_again_still_lists_what_is_packed(tmp_path: Path) -
 
 async def test_a_delete_that_fails_hides_nothing(server: RunningConsole, tmp_path: Path) -> None:
     id = await server.launch()
-    trash = Path(server.config.state) / "trash"
+    trash = Path(server.options.state) / "trash"
     trash.write_text("no folder")
     refused = await server.ask("DELETE", f"/api/v1/sessions/{id}")
     assert (refused.status, refused.json["error"]["code"]) == (507, "storage")
@@ -209,7 +208,7 @@ async def test_a_server_removes_old_sessions_only_where_the_settings_say_so(mode
     for id in (old, pinned):
         os.utime(store.path(id), (then, then))
     async with RunningConsole(model, tmp_path) as server:
-        assert await remove_unused(server.console) == []
+        assert await server.expiry.remove_unused() == []
         assert set(server.registry.views) == {old, pinned, young}
     (tmp_path / "bobstay" / "settings.json").write_text('{"cleanupPeriodDays": 30}')
     async with RunningConsole(model, tmp_path) as server:
@@ -243,7 +242,7 @@ async def test_ephemeral_sessions_are_removed_a_day_after_their_last_entry(model
 async def test_an_ephemeral_session_that_is_pinned_meanwhile_stays(server: RunningConsole) -> None:
     """Removing many takes a while, and each is looked at when its turn comes."""
     first, second = [await server.launch(ephemeral=True) for _ in range(2)]
-    removing = asyncio.create_task(remove_ephemeral(server.console, time.time() + 1))
+    removing = asyncio.create_task(server.expiry.remove_ephemeral(time.time() + 1))
     registry = server.registry
     async with asyncio.timeout(DEADLINE):
         while {first, second} <= set(registry.views):
@@ -258,9 +257,9 @@ async def test_an_ephemeral_session_that_is_pinned_meanwhile_stays(server: Runni
 
 async def test_an_ephemeral_session_that_was_packed_away_is_removed_too(server: RunningConsole) -> None:
     id = await packed(server, ephemeral=True)
-    assert await remove_ephemeral(server.console, time.time() + 1) == [id]
+    assert await server.expiry.remove_ephemeral(time.time() + 1) == [id]
     assert id not in server.registry.views
-    assert not [file for _, _, files in os.walk(server.config.state) for file in files if id in file]
+    assert not [file for _, _, files in os.walk(server.options.state) for file in files if id in file]
     assert (await server.get("/api/v1/trash")).json["sessions"] == []
 
 
@@ -283,7 +282,7 @@ async def test_an_ephemeral_session_is_removed_for_good_while_the_database_does_
         assert await server.database.wait_until_indexed(id, server.view(id).seq)
         other = await locked(tmp_path / "bobstay" / "server" / "index.sqlite")
         try:
-            assert await server.built.background.expiry.remove_ephemeral(time.time() + 1) == [id]
+            assert await server.expiry.remove_ephemeral(time.time() + 1) == [id]
         finally:
             other.close()
         assert (await server.get("/api/v1/trash")).json["sessions"] == []
@@ -300,7 +299,7 @@ async def test_what_is_done_once_a_day_outlives_a_database_that_does_not_answer(
         assert await server.database.wait_until_indexed(id, server.view(id).seq)
         other = await locked(tmp_path / "bobstay" / "server" / "index.sqlite")
         try:
-            await server.built.background.expiry.run()
+            await server.expiry.run()
         finally:
             other.close()
         assert "will be processed tomorrow" in caplog.text

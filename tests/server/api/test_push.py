@@ -21,9 +21,7 @@ from bobstay.server.notifications.notification import Notification
 from bobstay.server.notifications.push_encryption import MOST, BadKeys, SubscriptionSecrets, encrypt
 from bobstay.server.notifications.push_sender import BadEndpoint, check_endpoint, find_push_route, send_push
 from bobstay.server.notifications.vapid import NAME, PushUnusable, Vapid, b64url
-from bobstay.system.network import Network
-from bobstay.system.proxies import Proxies
-from bobstay.tools.web_address import parse_url
+from bobstay.server.server_options import ServerOptions
 from tests.kit.consoles import RunningConsole
 from tests.kit.environments import KEY
 from tests.kit.proxy_server import proxying

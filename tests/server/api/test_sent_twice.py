@@ -59,7 +59,7 @@ async def test_a_client_id_is_known_after_a_restart_and_belongs_to_its_person(
 
 
 async def test_an_idempotency_key_counts_over_the_unix_socket_too(server: RunningConsole) -> None:
-    reader, writer = await asyncio.open_unix_connection(f"{server.config.state}/{NAME}")
+    reader, writer = await asyncio.open_unix_connection(f"{server.options.state}/{NAME}")
 
     async def call(number: int, title: str, headers: dict[str, str]) -> Any:
         params = {"body": {"cwd": str(server.work), "title": title}, "headers": headers}

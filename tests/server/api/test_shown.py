@@ -31,7 +31,7 @@ async def test_no_way_to_a_session_shows_what_its_fold_remembers(server: Running
             seen[topic] = frame["session"] if topic != "app" else frame["sessions"][0]
         await server.ask("PATCH", where, {"title": "renamed"})
         seen["changed"] = (await client.wait("session.changed"))["data"]["session"]
-    reader, writer = await asyncio.open_unix_connection(f"{server.config.state}/{NAME}")
+    reader, writer = await asyncio.open_unix_connection(f"{server.options.state}/{NAME}")
     for method in (f"GET /sessions/{id}", "GET /sessions"):
         writer.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode() + b"\n")
         result = json.loads(await reader.readline())["result"]

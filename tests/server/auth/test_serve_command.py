@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,7 +71,8 @@ async def test_a_password_of_the_database_is_on_no_command_line(
     file = tmp_path / "database"
     file.write_text(url + "\n")
     arguments = {"option": ["--db", url], "joined": [f"--db={url}"], "file": ["--db-file", str(file)]}.get(way, [])
-    with ServedConsole(tmp_path, *arguments, **({"BOBSTAY_DB": url} if way == "variable" else {})) as served:
+    variables: dict[str, Any] = {"BOBSTAY_DB": url} if way == "variable" else {}
+    with ServedConsole(tmp_path, *arguments, **variables) as served:
         assert served.process is not None
         command = Path(f"/proc/{served.process.pid}/cmdline").read_bytes()
         assert b"serve" in command

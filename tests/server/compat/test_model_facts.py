@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from bobstay.providers.catalogue import Catalogue, compute_cost
+from tests.kit.consoles import RunningConsole
 from tests.modelserver.script import Counts, Say, Step
 from tests.modelserver.server import ModelServer
-from tests.server.api.running_console import RunningConsole
 from tests.server.compat.compat_clients import of_type, socket, sse
 
 NAME = "claude-haiku-4-5"

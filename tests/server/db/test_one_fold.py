@@ -58,7 +58,7 @@ async def ways(folder: Path, projected: ProjectedSessions) -> dict[str, SessionV
     finally:
         await anew.close()
     found["from its file"] = fold_file(projected.store, "one")
-    registry = SessionRegistry(LogStore(projected.store.directory), Hub(), NoIndex())
+    registry = SessionRegistry(LogStore(projected.store.directory), StreamPublisher(Hub()), NoIndex())
     await ExternalSessions(registry, Inbox(), str(folder)).refresh("one")
     assert registry.view("one") == observed_view(registry.store, found["from its file"]), (
         "by who looks at what others write"

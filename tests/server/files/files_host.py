@@ -1,6 +1,7 @@
 """A server with sessions and file routes only, called without a network, so that requests can be hostile."""
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -12,16 +13,16 @@ from bobstay.config.environment import Environment
 from bobstay.model.session_events import SessionConfig
 from bobstay.server.api import blobs_routes, diff_routes, files_routes, worktrees_routes
 from bobstay.server.api.dispatch import make_route
-from bobstay.server.api.services import Services
-from bobstay.server.api.session_owner import LocalOwner
-from bobstay.server.auth.audit_port import NoAuditLog, Refusals
 from bobstay.server.auth.principal import OWNER, Principal
+from bobstay.server.files.session_directory import WORKTREES
+from bobstay.server.root_directories import RootDirectories
 from bobstay.server.runner import Runner
 from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.streams.hub import Hub
 from bobstay.server.streams.stream_publisher import StreamPublisher
 from bobstay.server.workers.worker import WorkerError
-from tests.kit.consoles import console_config, partial_console
+from bobstay.server.worktrees import Worktrees
+from tests.kit.consoles import console_options, partial_services
 from tests.kit.environments import PATH
 from tests.kit.http_exchange import HttpReply
 from tests.kit.watched_sessions import WatchedSessions, new_registry
@@ -50,12 +51,15 @@ class FilesHost(WatchedSessions):
         variables = {"HOME": str(self.home), "BOBSTAY_HOME": str(self.root / "bobstay"), "PATH": PATH}
         self.environment = Environment.read(variables)
         self.hub = Hub()
-        self.watch(new_registry(self.environment.paths.sessions, self.hub))
-        self.console = partial_console(
-            console_config(self.root),
+        self.watch(new_registry(self.environment.paths.sessions, StreamPublisher(self.hub)))
+        options = console_options(self.root)
+        self.roots = RootDirectories(options, self.environment.paths)
+        self.services = partial_services(
+            options,
             self.environment,
             registry=self.registry,
-            hub=self.hub,
+            roots=self.roots,
+            worktrees=Worktrees(os.path.join(self.environment.paths.bobstay, WORKTREES), self.environment.children),
             auth=_Authentication(),
             runner=Runner(self.registry, _no_agents),
         )

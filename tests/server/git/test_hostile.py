@@ -11,6 +11,7 @@ from bobstay.server.files.repository_lookup import check_branch, open_repo
 from bobstay.server.worktrees import Worktrees
 from tests.kit.environments import PATH
 from tests.kit.repositories import git, repository
+from tests.kit.waiting import DEADLINE
 from tests.server.files.files_host import FilesHost
 
 SETTINGS = {

@@ -3,7 +3,6 @@
 from msgspec.structs import replace
 
 from bobstay.model.message import Text
-from bobstay.server import session_commands
 from tests.kit.consoles import StartConsole
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
@@ -15,7 +14,7 @@ async def test_another_model_answers_from_the_next_step_on(model: ModelServer, s
     view = await console.launch(model.play("look", look, Step(blocks=[Say("done")])))
     await gate.reached()
     config = replace(console.registry.view(view.id).config, model="haiku")
-    await session_commands.configure(console.services, view.id, config, by="ada")
+    await console.commands.configure(view.id, config, by="ada")
     gate.open()
     await console.until_status(view.id, "completed")
     first, second = (asked.body["model"] for asked in model.requests)
@@ -32,7 +31,7 @@ async def test_words_that_are_edited_keep_their_place_in_the_queue(
     for message_text in ("first", "second"):
         await console.say(view.id, message_text)
     queued = console.registry.view(view.id).queued
-    await session_commands.edit_input(console.services, view.id, queued[0].id, (Text("first, but better"),))
+    await console.commands.edit_input(view.id, queued[0].id, (Text("first, but better"),))
     assert [entry.text for entry in console.registry.view(view.id).queued] == ["first, but better", "second"]
     gate.open()
     await console.until(view.id, lambda view: view.turns == 3 and view.status == "completed")

@@ -117,7 +117,7 @@ async def test_an_interrupt_ends_the_turn(model: ModelServer, start_console: Sta
     prompt = model.play("long", Step(blocks=[Call("Bash", {"command": "sleep 1000"}, "c")]), Step(blocks=[Say("x")]))
     view = await console.launch(prompt, allowed_tools=("Bash(sleep *)",))
     await console.until(view.id, lambda view: any(isinstance(event, ToolStarted) for event in console.events(view.id)))
-    await session_commands.interrupt(console.services, view.id, by="ada")
+    await console.commands.interrupt(view.id, by="ada")
     await console.until_status(view.id, "interrupted")
     assert statuses(console, view.id)[-2:] == ["interrupting", "interrupted"]
     done = [event for event in console.events(view.id) if isinstance(event, RunDone)]
@@ -129,7 +129,7 @@ async def test_interrupting_what_does_not_run_is_a_conflict(model: ModelServer, 
     view = await console.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
     await console.until_status(view.id, "completed")
     with pytest.raises(ApiError, match="completed") as caught:
-        await session_commands.interrupt(console.services, view.id)
+        await console.commands.interrupt(view.id)
     assert caught.value.status == 409
 
 
@@ -140,10 +140,10 @@ async def test_the_same_message_five_times_is_heard_once(model: ModelServer, sta
     view = await console.launch(model.play("one", Step(blocks=[Say("wait")], gate=gate)))
     await gate.reached()
     text = UserMessage((Text(model.play("two", Step(blocks=[Say("second")]))),), "ada", "client-1")
-    ids = {await session_commands.send_message(console.services, view.id, text) for _ in range(5)}
+    ids = {await console.commands.send_message(view.id, text) for _ in range(5)}
     gate.open()
     await console.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
-    ids.add(await session_commands.send_message(console.services, view.id, text))
+    ids.add(await console.commands.send_message(view.id, text))
     assert len(ids) == 1
     prompts = [event for event in console.events(view.id) if isinstance(event, Prompted) and event.origin == "human"]
     assert len(prompts) == 2
@@ -199,7 +199,7 @@ async def test_continuing_makes_a_child_that_remembers(model: ModelServer, start
     view = await console.launch(model.play("one", Step(blocks=[Say("First.")])))
     await console.until_status(view.id, "completed")
     prompt = model.play("two", Step(blocks=[Say("Second.")]))
-    child = await session_commands.continue_session(console.services, view.id, UserMessage((Text(prompt),), "ada"))
+    child = await console.creation.continue_session(view.id, UserMessage((Text(prompt),), "ada"))
     assert (child.parent, child.id != view.id) == (view.id, True)
     await console.until_status(child.id, "completed")
     assert "First." in str(model.requests[-1].body["messages"])

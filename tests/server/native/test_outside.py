@@ -53,7 +53,7 @@ async def test_a_run_of_the_command_line_is_watched_and_gone_on_with(
     await appeared(console, id, "running")
     assert console.registry.view(id).elsewhere
     with pytest.raises(SessionBusy):
-        await session_commands.change_metadata(console.services, id, SessionChanged(title="mine"))
+        await console.commands.change_metadata(id, SessionChanged(title="mine"))
     gate.open()
     await process.communicate()
     await appeared(console, id, "completed")
@@ -71,7 +71,7 @@ async def test_its_approval_is_answered_in_the_console(model: ModelServer, start
     path = os.path.join(console.variables["BOBSTAY_HOME"], "run", f"{id}.sock")
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     (entry,) = console.registry.view(id).interactions
-    outcome = await console.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, console.outside.answer)
+    outcome = await console.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, console.external.answer)
     assert (outcome.outcome, outcome.by) == ("allowed", "ada")
     await process.communicate()
     assert process.returncode == 0
@@ -88,13 +88,13 @@ async def test_a_message_to_it_keeps_its_pictures_and_is_heard_once(
     process, id = await command_line(console, model.play("ask", *steps), "--ask", "console")
     await appeared(console, id, "waiting_input")
     text = UserMessage((Text("look at this"), Image("image/png", PIXEL)), "ada", "mine-1")
-    sent = await asyncio.gather(*(session_commands.send_message(console.services, id, text, "steer") for _ in range(3)))
+    sent = await asyncio.gather(*(console.commands.send_message(id, text, "steer") for _ in range(3)))
     (queued,) = [event for event in console.events(id) if isinstance(event, InputQueued)]
     assert sent == [queued.id] * 3
     assert (queued.blocks, queued.client_id, queued.how) == (text.blocks, "mine-1", "steer")
-    assert await session_commands.send_message(console.services, id, text) == queued.id
+    assert await console.commands.send_message(id, text) == queued.id
     (entry,) = console.registry.view(id).interactions
-    await console.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, console.outside.answer)
+    await console.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, console.external.answer)
     await process.communicate()
     assert PIXEL in str(model.requests[-1].body["messages"])
 
@@ -131,7 +131,7 @@ async def test_it_is_stopped_from_the_console(model: ModelServer, start_console:
     prompt = model.play("ask", Step(blocks=[Call("Bash", {"command": "touch ran"}, "c")]), Step(blocks=[Say("ok")]))
     process, id = await command_line(console, prompt, "--ask", "console")
     await appeared(console, id, "waiting_input")
-    await session_commands.interrupt(console.services, id, by="ada")
+    await console.commands.interrupt(id, by="ada")
     await process.communicate()
     await appeared(console, id, "interrupted")
     assert not (console.work / "ran").exists()
@@ -146,7 +146,7 @@ async def test_one_that_was_killed_is_shown_as_interrupted(model: ModelServer, s
     process.kill()
     await process.communicate()
     gate.open()
-    await console.outside.refresh(id)
+    await console.external.refresh(id)
     assert console.registry.view(id).status == "interrupted"
     await console.say(id, model.play("two", Step(blocks=[Say("Going on.")])))
     await console.until_status(id, "completed")

@@ -67,7 +67,7 @@ async def test_a_change_while_the_agent_starts_leaves_it_its_log(
     view = await console.launch("")
     saying = asyncio.create_task(console.say(view.id, model.play("hello", Step(blocks=[Say("Hello.")]))))
     await console.until_status(view.id, "starting")
-    await session_commands.change_metadata(console.services, view.id, SessionChanged(title="named"))
+    await console.commands.change_metadata(view.id, SessionChanged(title="named"))
     ready.set()
     await saying
     done = await console.until_status(view.id, "completed", "failed")
@@ -80,7 +80,7 @@ async def test_interrupting_what_waits_in_line_is_not_undone(model: ModelServer,
     await console.launch(model.play("first", Step(blocks=[Say("wait")], gate=gate)))
     await gate.reached()
     view = await console.launch(model.play("second", Step(blocks=[Say("never")])))
-    assert (await session_commands.interrupt(console.services, view.id, by="ada")).status == "interrupted"
+    assert (await console.commands.interrupt(view.id, by="ada")).status == "interrupted"
     await console.runner.reconcile(view.id)
     assert console.runner.worker(view.id) is None
     assert console.registry.view(view.id).status == "interrupted"
@@ -96,7 +96,7 @@ async def test_an_interrupt_while_the_agent_starts_is_kept_for_it(
     view = await console.launch("")
     saying = asyncio.create_task(console.say(view.id, model.play("first", Step(blocks=[Say("never")]))))
     await console.until_status(view.id, "starting")
-    assert (await session_commands.interrupt(console.services, view.id, by="ada")).status == "interrupting"
+    assert (await console.commands.interrupt(view.id, by="ada")).status == "interrupting"
     ready.set()
     await saying
     stopped = await console.until_status(view.id, "interrupted", "completed", "failed")
@@ -183,7 +183,7 @@ async def test_changes_at_once_of_a_session_nobody_runs_all_get_in(start_console
     console = await start_console()
     view = await console.launch("")
     changes = (SessionChanged(title="a"), SessionChanged(pinned=True), SessionChanged(archived=True), SessionChanged())
-    await asyncio.gather(*(session_commands.change_metadata(console.services, view.id, change) for change in changes))
+    await asyncio.gather(*(console.commands.change_metadata(view.id, change) for change in changes))
     changed = console.registry.view(view.id)
     assert (changed.title, changed.pinned, changed.archived) == ("a", True, True)
     assert console.registry.get_open(view.id) is None
@@ -195,6 +195,6 @@ async def test_a_session_nobody_runs_is_let_go(model: ModelServer, start_console
     draft = await console.launch("")
     parent = await console.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
     await console.until_status(parent.id, "completed")
-    child = await session_commands.continue_session(console.services, parent.id, session_commands.UserMessage())
+    child = await console.creation.continue_session(parent.id, UserMessage())
     await console.runner.stop_agent(parent.id)
     assert [console.registry.get_open(id) for id in (draft.id, child.id, parent.id)] == [None, None, None]

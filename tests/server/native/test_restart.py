@@ -37,7 +37,7 @@ async def crash(console: BareConsole) -> None:
 async def decided(console: BareConsole, view: SessionView) -> None:
     """Allow what is asked, as the route does."""
     entry = view.interactions[0]
-    deliver = session_commands.answer_delivery(console.services, console.registry.view(view.id))
+    deliver = console.commands.answer_delivery(console.registry.view(view.id))
     await console.inbox.decide(entry.id, Answer(True, by="ada"), entry.input_sha256, deliver)
 
 
@@ -97,7 +97,7 @@ async def test_an_answer_is_the_next_try(model: ModelServer, start_console: Star
     inner, away = first.work / "inner", first.work / "away"
     inner.mkdir()
     text = UserMessage((Text(asking(model)),), "ada")
-    view = await session_commands.launch(first.services, str(inner), SessionConfig(), text)
+    view = await first.creation.launch(str(inner), SessionConfig(), text)
     await first.until_status(view.id, "waiting_input")
     await crash(first)
     inner.rename(away)
@@ -120,9 +120,9 @@ async def test_a_kept_approval_can_be_given_up(model: ModelServer, start_console
     second = await start_console(key="")
     assert second.registry.view(view.id).status == "waiting_input"
     (await second.registry.acquire(view.id)).record(WorkerStarted("old-shell", "terminal", pid=2**22 + 1))
-    await end_orphans(second.services)
+    await second.recovery.end_orphans()
     (await second.registry.acquire(view.id)).record(WorkerStarted("shell", "terminal"))
-    await session_commands.interrupt(second.services, view.id, by="ada")
+    await second.commands.interrupt(view.id, by="ada")
     given_up = second.registry.view(view.id)
     assert (given_up.status, given_up.interactions, given_up.open_calls) == ("interrupted", (), ())
     (closed,) = [event for event in second.events(view.id) if isinstance(event, InteractionClosed)]
@@ -204,7 +204,7 @@ async def test_a_turn_that_runs_already_is_not_taken_for_one_that_was_cut_off(
     console, gate = await start_console(), Gate()
     view = await console.launch(model.play("slow", Step(blocks=[Say("all of it")], gate=gate)))
     await gate.reached()
-    await recover(console.services)
+    await console.recovery.recover()
     gate.open()
     await console.until_status(view.id, "completed")
     assert [event.ending for event in console.events(view.id) if isinstance(event, RunDone)] == ["completed"]
@@ -220,7 +220,7 @@ async def test_what_was_left_behind_is_noted_without_taking_the_log_from_an_agen
     session.record(WorkerStarted("old-terminal", "terminal", pid=2**22 + 1))
     quiet = await console.launch("")
     (await console.registry.acquire(quiet.id)).record(WorkerStarted("mute", "process", pid=2**22 + 2, ready=False))
-    await end_orphans(console.services)
+    await console.recovery.end_orphans()
     assert [worker.state for worker in console.registry.view(quiet.id).workers] == ["stopped"]
     exits = [event for event in console.events(view.id) if isinstance(event, WorkerExited)]
     assert [(event.worker, event.why) for event in exits] == [("old-terminal", "lost")]
@@ -283,7 +283,7 @@ async def test_a_server_that_is_stopped_in_good_order_says_why_its_work_was_inte
     stopped = await first.launch(model.play("stopped", Step(blocks=[Say("wait")], gate=gates[1])))
     for gate in gates:
         await gate.reached()
-    await session_commands.interrupt(first.services, stopped.id, by="ada")
+    await first.commands.interrupt(stopped.id, by="ada")
     await first.until_status(stopped.id, "interrupted")
     await first.close()
     second = await start_console()

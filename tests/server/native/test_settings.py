@@ -41,7 +41,7 @@ async def test_a_mode_that_was_set_holds_now_and_after_a_restart(
     view = await first.launch(model.play("one", Step(blocks=[Say("hi")])))
     await first.until_status(view.id, "completed")
     config = replace(first.registry.view(view.id).config, permission_mode="acceptEdits")
-    await session_commands.configure(first.services, view.id, config, by="ada")
+    await first.commands.configure(view.id, config, by="ada")
     assert first.registry.view(view.id).permission_mode == "acceptEdits"
     await first.say(view.id, touch(model, "two", "second"))
     await first.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
@@ -97,7 +97,7 @@ async def test_a_workflow_refuses_modes_that_would_lift_it(model: ModelServer, s
     await console.until_status(view.id, "completed")
     config = replace(console.registry.view(view.id).config, permission_mode="acceptEdits")
     with pytest.raises(ApiError, match="research"):
-        await session_commands.configure(console.services, view.id, config)
+        await console.commands.configure(view.id, config)
 
 
 async def test_a_call_that_never_ends_does_not_hold_up_a_stop(model: ModelServer, start_console: StartConsole) -> None:
@@ -110,7 +110,7 @@ async def test_a_call_that_never_ends_does_not_hold_up_a_stop(model: ModelServer
     view = await console.launch(prompt, allowed_tools=("Bash",))
     await until((console.work / "deaf").exists)
     async with asyncio.timeout(DEADLINE):
-        await session_commands.interrupt(console.services, view.id, by="ada", force=True)
+        await console.commands.interrupt(view.id, by="ada", force=True)
     stopped = await console.until_status(view.id, "interrupted")
     assert [event for event in console.events(view.id) if isinstance(event, ToolDone)] or not stopped.open_calls
 

@@ -109,7 +109,7 @@ async def test_a_workflow_chosen_while_the_agent_is_up_holds_for_the_next_turn(
     console = await start_console()
     view = await console.launch(model.play("hello", Step(blocks=[Say("Hello.")])), allowed_tools=("Write",))
     done = await console.until_status(view.id, "completed")
-    await session_commands.configure(console.services, view.id, replace(done.config, workflow="research"))
+    await console.commands.configure(view.id, replace(done.config, workflow="research"))
     path = str(console.work / "made")
     steps = (Step(blocks=[Call("Write", {"file_path": path, "content": "x"}, "c")]), Step(blocks=[Say("ok")]))
     await console.say(view.id, model.play("write", *steps))
@@ -123,9 +123,7 @@ async def test_a_mode_that_does_not_exist_is_not_stored(model: ModelServer, star
     done = await console.until_status(view.id, "completed")
     for _ in range(2):
         with pytest.raises(ApiError) as caught:
-            await session_commands.configure(
-                console.services, view.id, replace(done.config, permission_mode="anything")
-            )
+            await console.commands.configure(view.id, replace(done.config, permission_mode="anything"))
         assert caught.value.problem.code == "invalid"
         assert console.registry.view(view.id).config.permission_mode == ""
         await console.runner.stop_agent(view.id)
@@ -138,5 +136,5 @@ async def test_bypassing_that_is_over_can_be_asked_for_again(model: ModelServer,
     view = await console.launch(prompt, permission_mode="bypassPermissions", bypass_until=time.time() + 0.5)
     await console.until(view.id, lambda view: view.permission_mode == "default" and view.status == "completed")
     config = replace(console.registry.view(view.id).config, bypass_until=time.time() + 600)
-    await session_commands.configure(console.services, view.id, config)
+    await console.commands.configure(view.id, config)
     assert console.registry.view(view.id).permission_mode == "bypassPermissions"

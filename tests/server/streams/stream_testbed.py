@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 import uvicorn
@@ -23,8 +23,7 @@ from bobstay.server.auth.audit_port import NoAuditLog, Refusals
 from bobstay.server.auth.principal import OWNER, Principal, Scope
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.streams import sse_stream
-from bobstay.server.streams.browser_socket import websocket_route
+from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.streams.hub import Hub
 from bobstay.server.streams.socket_protocol import StreamProtocol, listening_socket
 from bobstay.server.streams.stream_publisher import StreamPublisher
@@ -73,7 +72,8 @@ class StreamTestbed(WatchedSessions):
         self.folder = folder
         self.authorizer = StubAuthorizer()
         self.hub = Hub()
-        self.watch(new_registry(folder / "sessions", self.hub))
+        publisher = StreamPublisher(self.hub)
+        self.watch(new_registry(folder / "sessions", publisher))
         self.timing = StreamTiming.of(heartbeat)
         self.streams = Streams(self.registry, self.hub, publisher, "server-1", self.timing)
         services: Any = _Services(self.authorizer, self.streams, self.registry)

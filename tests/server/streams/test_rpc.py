@@ -24,7 +24,6 @@ from bobstay.server.rpc.rpc_bridge import RpcBridge
 from bobstay.server.rpc.rpc_messages import MOST_IN_BATCH, parse_line
 from bobstay.server.rpc.rpc_server import LONGEST_LINE, MOST_RUNNING, RpcServer, listening_socket
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.server.streams import sse_stream
 from tests.kit.waiting import DEADLINE, until
 from tests.server.streams.stream_testbed import StreamTestbed, fill
 

@@ -17,7 +17,6 @@ from bobstay.model.live_events import TextDelta
 from bobstay.server.api.sse_stream import type_filter
 from bobstay.server.auth.principal import Principal
 from bobstay.server.streams.hub import EVERYTHING, HubClient
-from bobstay.server.streams.sse_stream import type_filter
 from tests.kit.waiting import DEADLINE, until
 from tests.server.streams.stream_testbed import StreamTestbed, fill, turn
 

@@ -272,9 +272,9 @@ async def test_a_server_chosen_command_opens_an_engines_session(tmp_path: Path) 
     await reading.end()
 
     assert reading.text == f"<--resume><{ID}>".encode()
-    for engine_name, session in (("other", ID), ("claude", "--dangerous"), ("claude", "")):
+    for engine_name, conversation in (("other", ID), ("claude", "--dangerous"), ("claude", "")):
         with pytest.raises(ApiError):
-            resume_command({"claude": (str(engine),)}, engine_name, session)
+            resume_command({"claude": (str(engine),)}, engine_name, conversation)
 
 
 async def test_its_processes_carry_the_session_for_the_sweep(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from bobstay.server.api.terminal_socket import LONGEST_INPUT, terminal_route
 from bobstay.server.auth.principal import Principal
 from bobstay.server.errors import ApiError
-from bobstay.server.streams.terminal_socket import LONGEST_INPUT, terminal_route
 from bobstay.server.workers.scrollback import MOST, ScrollbackSubscriber
 from bobstay.server.workers.terminal_worker import TerminalWorker
 from tests.kit.processes import resident_memory

@@ -53,7 +53,7 @@ async def test_a_terminal_in_a_work_tree_from_its_opening_to_the_merge(model: Mo
             (client,) = [one for one in server.hub.clients() if one.principal.scopes == {"terminal"}]
             await server.auth.revoke(client.principal.client, "test")
             with pytest.raises(ConnectionClosed):
-                await asyncio.wait_for(_until_closed(connection), 2.0)
+                await asyncio.wait_for(_until_closed(connection), DEADLINE)
         assert is_alive(opened["pid"])
     assert not is_alive(opened["pid"])
 

@@ -13,6 +13,7 @@ from bobstay.engine.agent import StreamTimeouts
 from bobstay.engine.limits import Limits
 from bobstay.model.event import InputQueued, MessageDone, TurnStarted
 from bobstay.model.message import Text
+from bobstay.tools.shell_session import ShellLimits
 from tests.kit.proxy_server import proxying
 from tests.kit.user_folders import UserFolders
 from tests.kit.web_server import serving
@@ -81,7 +82,7 @@ async def test_limits_are_those_of_the_command_line_and_then_of_the_settings(use
     ],
 )
 async def test_the_limits_of_commands_are_those_of_the_settings_then_of_the_environment(
-    user: UserFolders, variables: dict[str, str], bash: dict[str, int], expected: tuple[float | None, ...]
+    user: UserFolders, variables: dict[str, str], bash: dict[str, int], expected: ShellLimits
 ) -> None:
     """H1-12"""
     user.variables |= variables
@@ -226,12 +227,28 @@ async def test_context_usage_adds_up(user: UserFolders) -> None:
     await session.close()
 
 
+async def test_window_and_price_are_those_of_the_settings_everywhere(user: UserFolders) -> None:
+    """S000-33"""
+    price = {"input": 1_000_000.0, "output": 0.0}
+    user.write("~/.bobstay/settings.json", {"models": {"demo": {"context": 54_321, "output": 987, "price": price}}})
+    session = await user.open()
+    events = [event async for event in session.run((Text("hello"),))]
+    (started,) = [event for event in events if isinstance(event, TurnStarted)]
+    (done,) = [event for event in events if isinstance(event, MessageDone)]
+    totals = session.totals()
+    (model,) = totals.models.values()
+    assert started.window == session.context_usage()["maxTokens"] == model.window == 54_321
+    assert model.max_output == 987
+    assert done.cost == model.cost == totals.cost_usd == done.usage.input > 0
+    await session.close()
+
+
 async def test_thinking_is_left_to_the_model_or_bounded(user: UserFolders) -> None:
     session = await user.open()
     chosen: list[Any] = []
     for tokens in (2000, 0, None):
         session.set_thinking(tokens)
-        chosen.append(session.driver.agent.thinking)
+        chosen.append(session.driver.agent.settings.thinking)
     assert chosen[:2] == [2000, "off"]
     assert chosen[2] in ("off", "adaptive")
     await session.close()

@@ -11,6 +11,7 @@ from bobstay.assembly.key_helper import KeyHelper, KeyHelperProvider
 from bobstay.model.event import Noted
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import Chunk, ErrorKind, ProviderError, Request
+from bobstay.redaction.redactor import Redactor, placeholder
 from tests.kit.waiting import DEADLINE
 
 PATH = "/usr/bin:/bin"

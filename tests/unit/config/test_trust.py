@@ -127,6 +127,25 @@ def test_what_the_configuration_names_belongs_to_it(repository: TrustedRepositor
     assert repository.check_trust().trusted
 
 
+def test_a_file_named_on_a_continued_line_of_the_configuration_is_bound(repository: TrustedRepository) -> None:
+    put(repository.repo, "tools/clean.py", "one")
+    with (repository.repo / ".git/config").open("a") as file:
+        file.write('[filter "x"]\n\tclean = python3 \\\n\t\ttools/clean.py\n')
+    repository.trust()
+    put(repository.repo, "tools/clean.py", "two")
+    assert "tools/clean.py (changed)" in repository.check_trust().changed
+
+
+def test_an_empty_line_that_ends_a_continued_value_is_bound(repository: TrustedRepository) -> None:
+    """Without it `fsmonitor` is a part of the value above."""
+    configuration = repository.repo / ".git/config"
+    before = configuration.read_text()
+    configuration.write_text(f"{before}[core]\n\tx = a\\\n\tfsmonitor = evil\n")
+    repository.trust()
+    configuration.write_text(f"{before}[core]\n\tx = a\\\n\n\tfsmonitor = evil\n")
+    assert not repository.check_trust().trusted
+
+
 def test_neither_a_parent_nor_a_child_is_trusted_along(repository: TrustedRepository) -> None:
     inner = repository.repo / "inner"
     inner.mkdir()

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from bobstay.git_files.git_directory import find_repository, git_entries, open_repository, worktree_of
-from tests.security.repos.bait import commit_all, git, put
+from tests.kit.repositories import git
+from tests.security.repos.bait import commit_all, put
 
 
 @pytest.fixture

@@ -7,9 +7,11 @@ import weakref
 
 import pytest
 
-from bobstay.providers.base import ProviderError
-from bobstay.providers.http_client import HttpClient
+from bobstay.http.client import HttpClient
+from bobstay.http.http_error import HttpError
+from bobstay.http.sse_splitter import SseEvents
 from tests.kit.sockets import Serve, listening
+from tests.kit.waiting import DEADLINE
 from tests.modelserver import Gate, ModelServer, Say, Step
 
 

@@ -14,11 +14,11 @@ from bobstay.http.network import ConnectionTarget, Network
 from bobstay.http.pinned_request import resolve, send_request
 from bobstay.http.proxies import Proxies
 from bobstay.http.web_address import parse_url
-from tests.webserver import Site, serving
+from tests.kit.web_server import WebServer, serving
 
 
 @pytest.fixture
-async def site() -> AsyncIterator[Site]:
+async def site() -> AsyncIterator[WebServer]:
     async with serving() as site:
         site.page("/", "here")
         yield site
@@ -36,7 +36,7 @@ def resolving(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
     return asked
 
 
-async def test_only_the_resolved_addresses_are_connected_to(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_the_resolved_addresses_are_connected_to(site: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
     target = parse_url(f"http://named.example:{site.port}/")
     with monkeypatch.context() as patch:
         resolving(patch, "127.0.0.1")
@@ -45,10 +45,10 @@ async def test_only_the_resolved_addresses_are_connected_to(site: Site, monkeypa
     answer = await send_request(target, route, Network(), limit=100)
     assert (answer.body, answer.cut) == (b"here", False)
     assert "named.example" not in asked
-    assert site.heard[0].headers["host"] == f"named.example:{site.port}"
+    assert site.received[0].headers["host"] == f"named.example:{site.port}"
 
 
-async def test_the_next_address_is_tried_if_one_does_not_answer(site: Site) -> None:
+async def test_the_next_address_is_tried_if_one_does_not_answer(site: WebServer) -> None:
     route = ConnectionTarget(tls=False, host="named.example", port=site.port, addresses=("127.0.0.2", "127.0.0.1"))
     answer = await send_request(parse_url(f"http://named.example:{site.port}/"), route, Network(), limit=100)
     assert answer.body == b"here"
@@ -72,7 +72,9 @@ async def test_a_proxy_resolves_the_name_itself(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(("size", "cut"), [(99, False), (100, False), (101, True), (10_000_000, True)])
-async def test_a_body_is_cut_at_the_limit_compressed_or_not(site: Site, packed: bool, size: int, cut: bool) -> None:
+async def test_a_body_is_cut_at_the_limit_compressed_or_not(
+    site: WebServer, packed: bool, size: int, cut: bool
+) -> None:
     body = b"x" * size
     extra = "Content-Encoding: gzip\r\n" if packed else ""
     site.page("/", gzip.compress(body) if packed else body, extra=extra)
@@ -81,11 +83,11 @@ async def test_a_body_is_cut_at_the_limit_compressed_or_not(site: Site, packed: 
     assert (answer.body, answer.cut) == (body[:100], cut)
 
 
-async def test_a_key_is_sent_to_one_host_only(site: Site) -> None:
+async def test_a_key_is_sent_to_one_host_only(site: WebServer) -> None:
     async with serving() as other:
         site.moved("/", other.url, 307)
         target = parse_url(site.url)
         route = await resolve(target, Network())
         answer = await send_request(target, route, Network(), limit=100, headers={"Authorization": "Bearer secret"})
-        assert (answer.status, other.heard) == (307, [])
-    assert site.heard[0].headers["authorization"] == "Bearer secret"
+        assert (answer.status, other.received) == (307, [])
+    assert site.received[0].headers["authorization"] == "Bearer secret"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bobstay.permissions.path_resolution import FileSystemView
-from bobstay.permissions.shell import analyze, directory_links, git_index
+from bobstay.permissions.shell import analyze, directory_links, tracked_names
 from tests.kit.repositories import git
 
 NAMES = ("src/app.py", "src/lib/x.py", "docs/guide.md", "README.md")

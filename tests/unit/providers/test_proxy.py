@@ -14,10 +14,7 @@ from bobstay.http.client import HttpClient
 from bobstay.http.network import Authorities, Network
 from bobstay.http.proxies import Proxies
 from bobstay.providers.base import ProviderError
-from bobstay.providers.http_client import HttpClient
-from bobstay.system.network import Network
-from bobstay.system.proxies import Proxies
-from bobstay.system.tls import Authorities
+from bobstay.providers.http_exchange import provider_errors
 from tests.kit.certificate_authority import CertificateAuthority
 from tests.kit.proxy_server import proxying
 from tests.kit.sockets import Serve, listening

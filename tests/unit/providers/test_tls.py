@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from bobstay.http.client import HttpClient
 from bobstay.providers.base import ProviderError
-from bobstay.providers.http_client import HttpClient
+from bobstay.providers.http_exchange import provider_errors
 from tests.kit.sockets import listening
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecret"

@@ -14,7 +14,7 @@ from bobstay.system.process_tree import marks_of
 from bobstay.tools.base import EVERYTHING, Claim, Context, Outcome, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs, foreground_seconds
 from bobstay.tools.shell_job import ShellJob
-from bobstay.tools.shell_session import ShellSession
+from bobstay.tools.shell_session import ShellLimits, ShellSession
 from tests.kit.tool_context import Reports, make_context
 from tests.kit.waiting import DEADLINE, until
 

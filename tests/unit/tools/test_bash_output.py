@@ -13,7 +13,7 @@ from bobstay.tools.base import Context, ToolError
 from bobstay.tools.builtin.bash import Bash, BashArgs, require_shells
 from bobstay.tools.builtin.bash_output import BashOutput, BashOutputArgs
 from bobstay.tools.shell_job import ShellJob
-from bobstay.tools.shell_session import ShellSession
+from bobstay.tools.shell_session import ShellLimits, ShellSession
 from tests.kit.tool_context import make_context
 from tests.kit.waiting import DEADLINE, until
 

@@ -15,9 +15,7 @@ from bobstay.http.web_address import parse_url
 from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.tools.base import Context, Outcome, ToolError
 from bobstay.tools.builtin.web_fetch import WebFetch, WebFetchArgs
-from bobstay.tools.http_fetch import FetchedPage, fetch_page
-from bobstay.tools.web_address import parse_url
-from bobstay.tools.web_route import FetchError
+from bobstay.tools.http_fetch import FetchError, fetch_page
 from tests.kit.tool_context import make_context
 from tests.kit.waiting import DEADLINE
 from tests.kit.web_server import WebServer, serving

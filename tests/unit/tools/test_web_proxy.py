@@ -12,7 +12,6 @@ from bobstay.tools.builtin.web_fetch import WebFetch, WebFetchArgs
 from bobstay.tools.builtin.web_search import WebSearch, WebSearchArgs
 from bobstay.tools.http_fetch import FetchError, RedirectRefusedError, fetch_page
 from bobstay.tools.search_engines import SearchEngine
-from bobstay.tools.web_route import FetchError
 from tests.kit.certificate_authority import CertificateAuthority
 from tests.kit.proxy_server import Proxy, proxying
 from tests.kit.tool_context import make_context
