@@ -13,7 +13,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from bobstay.server.api.openapi import current_document, stream_schema  # noqa: E402 - found only after the line above
+from bobstay.server.api.endpoints import current_document  # noqa: E402 - found only after the line above
+from bobstay.server.api.openapi import stream_schema  # noqa: E402 - as above
 
 
 def made() -> dict[Path, str]:

@@ -12,9 +12,9 @@ from msgspec import Struct
 from bobstay.model.event import Noted
 from bobstay.server.api.dispatch import json_response as answer
 from bobstay.server.api.endpoint import ApiCall, Endpoint
-from bobstay.server.api.endpoints import AT_ROOT, ENDPOINTS
+from bobstay.server.api.endpoints import AT_ROOT, ENDPOINTS, current_document
 from bobstay.server.api.json_schemas import fields_of
-from bobstay.server.api.openapi import current_document, document, stream_schema
+from bobstay.server.api.openapi import document, stream_schema
 from bobstay.server.errors import CODES, STATUS
 from tests.kit.consoles import RunningConsole
 from tests.modelserver.script import Say, Step

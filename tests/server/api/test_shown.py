@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import Any
 
-from bobstay.server.api.openapi import current_document
+from bobstay.server.api.endpoints import current_document
 from bobstay.server.rpc.rpc_server import NAME
 from tests.kit.consoles import RunningConsole
 from tests.kit.stream_client import stream_client

@@ -1,5 +1,8 @@
 """All endpoints of the API, collected from the module of each resource."""
 
+from functools import cache
+from typing import Any
+
 from bobstay.server.api import (
     artifacts_routes,
     audit_routes,
@@ -16,7 +19,6 @@ from bobstay.server.api import (
     interactions_routes,
     inventory_routes,
     notification_routes,
-    openapi,
     projects_routes,
     providers_routes,
     roots_routes,
@@ -33,6 +35,16 @@ from bobstay.server.api import (
     worktrees_routes,
 )
 from bobstay.server.api.endpoint import Endpoint
+from bobstay.server.api.openapi import document, openapi_endpoint
+
+
+@cache
+def current_document() -> dict[str, Any]:
+    """The OpenAPI document of all endpoints."""
+    return document(ENDPOINTS)
+
+
+_OPENAPI = openapi_endpoint(current_document)
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *auth_routes.ENDPOINTS,
@@ -64,8 +76,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *roots_routes.ENDPOINTS,
     *health_routes.ENDPOINTS,
     *config_routes.ENDPOINTS,
-    *openapi.ENDPOINTS,
+    _OPENAPI,
 )
 
-AT_ROOT: tuple[Endpoint, ...] = (*health_routes.ENDPOINTS, *openapi.ENDPOINTS)
+AT_ROOT: tuple[Endpoint, ...] = (*health_routes.ENDPOINTS, _OPENAPI)
 """Endpoints that are also served without the prefix: `/health`, `/metrics` and `/openapi.json`."""

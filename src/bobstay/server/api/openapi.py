@@ -1,8 +1,7 @@
 """The OpenAPI document, generated from the table of endpoints."""
 
 import inspect
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
@@ -135,16 +134,14 @@ def stream_schema() -> dict[str, Any]:
     }
 
 
-@cache
-def current_document() -> dict[str, Any]:
-    from bobstay.server.api.endpoints import ENDPOINTS
+def openapi_endpoint(current: Callable[[], dict[str, Any]]) -> Endpoint:
+    """The endpoint that shows the document of all endpoints, itself among them, which `current` returns."""
 
-    return document(ENDPOINTS)
+    async def openapi(_: ApiCall) -> Response:
+        """Show this OpenAPI document."""
+        return json_response(current())
 
-
-async def openapi(_: ApiCall) -> Response:
-    """Show this OpenAPI document."""
-    return json_response(current_document())
+    return Endpoint("GET", "/openapi.json", openapi, returns=Response)
 
 
 def _stream_components() -> dict[str, dict[str, Any]]:
@@ -269,6 +266,3 @@ def _security_schemes() -> dict[str, Any]:
             " only together with an Origin of the server or a same-origin Sec-Fetch-Site.",
         },
     }
-
-
-ENDPOINTS = (Endpoint("GET", "/openapi.json", openapi, returns=Response),)
