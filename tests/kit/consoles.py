@@ -46,6 +46,7 @@ from bobstay.server.streams.stream_timing import StreamTiming
 from bobstay.server.workers.native_worker import NativeServices, NativeWorker
 from bobstay.server.workers.worker import AgentWorker
 from bobstay.server.worktrees import Worktrees
+from bobstay.sessions.log_store import LogStore
 from tests.kit.environments import console_variables
 from tests.kit.http_exchange import HttpReply, ask
 from tests.kit.waiting import DEADLINE, until
@@ -76,7 +77,8 @@ class BareConsole(WatchedSessions):
         self.variables = {**console_variables(folder, model, key), "IS_SANDBOX": "1"}
         self.environment = Environment.read(self.variables)
         self.hub = Hub()
-        self.watch(new_registry(self.environment.paths.sessions, StreamPublisher(self.hub)))
+        store = LogStore(str(self.environment.paths.sessions))
+        self.watch(new_registry(store, StreamPublisher(self.hub)), store)
         self.inbox = Inbox()
         self.capacity = Capacity(most_running)
         self.registry.listeners.append(self._update_inbox)
@@ -92,7 +94,7 @@ class BareConsole(WatchedSessions):
         roots = RootDirectories(options, paths)
         preflight = Preflight(options.engines, self.environment)
         worktrees = Worktrees(os.path.join(paths.bobstay, WORKTREES), self.environment.children)
-        self.external = ExternalSessions(self.registry, self.inbox, paths.control_sockets)
+        self.external = ExternalSessions(self.registry, self.store, self.inbox, paths.control_sockets)
         self.creation = SessionCreation(self.registry, self.runner, secrets, preflight, worktrees, roots, paths)
         self.commands = SessionCommands(self.registry, self.runner, self.external, roots)
 
@@ -104,7 +106,7 @@ class BareConsole(WatchedSessions):
         return self._make(id, epoch, session)
 
     async def start(self) -> Self:
-        logs = Path(self.registry.store.directory).glob("*.jsonl")
+        logs = Path(self.store.directory).glob("*.jsonl")
         self.registry.pending.update((log.stem, None) for log in logs if log.is_file())
         for session_id in tuple(self.registry.pending):
             with suppress(OSError):  # no session
@@ -159,7 +161,7 @@ class RunningConsole(WatchedSessions):
         built = await build_console(self.options, self.environment)
         self.services, self.expiry = built.services, built.background.expiry
         self.streams = self.services.streams
-        self.watch(self.services.registry)
+        self.watch(self.services.registry, self.services.database.store)
         self.hub, self.runner, self.auth = self.streams.hub, self.services.runner, self.services.auth
         self.database, self.auxiliary_workers = self.services.database, self.services.auxiliary_workers
         self.notifier = self.services.notifier

@@ -1,6 +1,7 @@
 """A log that says only when a test lets it that everything is stored."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from bobstay.model.event import Durable, Envelope
@@ -19,10 +20,24 @@ class HeldLog(JsonlLog):
         self.fault: LogError | None = None
         self.settled_after: list[type[Durable]] = []
         self._last: Durable | None = None
+        self._waiting: list[Callable[[], None]] = []
 
     def append(self, event: Durable, **options: Any) -> Envelope:
         self._last = event
         return super().append(event, **options)
+
+    def when_stored(self, then: Callable[[], None]) -> None:
+        if self.stored.is_set() or not isinstance(self._last, self.held or ()):
+            then()
+        else:
+            self._waiting.append(then)
+
+    def let_store(self) -> None:
+        """Everything appended so far is stored from now on."""
+        self.stored.set()
+        for then in self._waiting:
+            then()
+        self._waiting.clear()
 
     async def settled(self) -> None:
         last = self._last

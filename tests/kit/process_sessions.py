@@ -21,6 +21,7 @@ from bobstay.server.sessions.session_view import SessionView, input_hash
 from bobstay.server.workers.process.engine_process import ShutdownTimeouts
 from bobstay.server.workers.process.process_worker import ProcessWorker
 from bobstay.server.workers.process.spawner import NOTHING, ProcessServices, WorkerFiles
+from bobstay.sessions.log_store import LogStore
 from tests.kit.environments import engine_variables
 from tests.kit.watched_sessions import WatchedSessions, new_registry
 from tests.modelserver import ModelServer
@@ -113,7 +114,8 @@ class ProcessSessions(WatchedSessions):
         self.cwd = directory / "work"
         self.cwd.mkdir(exist_ok=True)
         self.inbox = Inbox()
-        self.watch(new_registry(directory / "sessions"))
+        store = LogStore(str(directory / "sessions"))
+        self.watch(new_registry(store), store)
         self.registry.listeners.append(self._update_inbox)
         self.sessions: list[ProcessSession] = []
         self.environment = Environment.read({**engine_variables(directory / "home", model), **variables})

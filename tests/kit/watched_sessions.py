@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from bobstay.model.event import Envelope
@@ -16,16 +15,17 @@ from bobstay.sessions.log_store import LogStore
 from tests.kit.waiting import DEADLINE
 
 
-def new_registry(logs: str | Path, publisher: SessionPublisher | None = None) -> SessionRegistry:
+def new_registry(store: LogStore, publisher: SessionPublisher | None = None) -> SessionRegistry:
     """A registry of the sessions with logs in a directory, without tables."""
-    return SessionRegistry(LogStore(str(logs)), publisher or StreamPublisher(Hub()), NoIndex())
+    return SessionRegistry(store, publisher or StreamPublisher(Hub()), NoIndex())
 
 
 class WatchedSessions:
     """The base of servers in this process: `watch` their registry, then wait for what it says."""
 
-    def watch(self, registry: SessionRegistry) -> None:
+    def watch(self, registry: SessionRegistry, store: LogStore) -> None:
         self.registry = registry
+        self.store = store
         self._changed = asyncio.Event()
         registry.listeners.append(self._session_changed)
 

@@ -87,7 +87,7 @@ async def _reindex(paths: Paths, url: str, *, aside: bool, adopt: bool) -> int:
     database = await Database.open(url, state, store, adopt=adopt)
     try:
         salvaged = await salvage(database, moved) if moved else None
-        counts = await database.rebuild(store)
+        counts = await database.rebuild()
     finally:
         await database.close()
     _print_report(counts, salvaged, time.monotonic() - started)

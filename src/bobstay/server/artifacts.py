@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from bobstay.model.message import Block, Text
 from bobstay.model.session_events import ArtifactMade
 from bobstay.server.errors import ApiError
-from bobstay.server.sessions.log_reader import LogReader
 from bobstay.server.sessions.session_registry import SessionRegistry
+from bobstay.sessions.session_logs import EntryReader
 
 NAMES = {"research": "research note", "plan": "plan", "review": "review of the plan"}
 
@@ -19,7 +19,7 @@ async def read_artifacts(registry: SessionRegistry, session_id: str) -> list[Art
     return await asyncio.to_thread(_find_artifacts, registry.reader(view.id))
 
 
-def _find_artifacts(reader: LogReader) -> list[ArtifactMade]:
+def _find_artifacts(reader: EntryReader) -> list[ArtifactMade]:
     return [envelope.event for envelope in reader.read() if isinstance(envelope.event, ArtifactMade)]
 
 

@@ -111,12 +111,12 @@ def _build_services(
     capacity, roots = Capacity(options.most_running), RootDirectories(options, paths)
     make_worker = SessionWorkerFactory(options, NativeServices(environment, inbox, capacity), secrets, roots)
     runner = Runner(registry, make_worker, idle_seconds=options.idle_seconds)
-    external = ExternalSessions(registry, inbox, paths.control_sockets)
+    external = ExternalSessions(registry, store, inbox, paths.control_sockets)
     auxiliary = AuxiliaryWorkers(registry, runner, hub, roots, secrets, environment, options.engines)
     preflight = Preflight(options.engines, environment)
     worktrees = Worktrees(os.path.join(paths.bobstay, WORKTREES), environment.children)
     creation = SessionCreation(registry, runner, secrets, preflight, worktrees, roots, paths)
-    trash = Trash(os.path.join(options.state, "trash"))
+    trash = Trash(os.path.join(options.state, "trash"), store)
     auth = Authorizer(database.engine, rules or AuthSettings.of(options), database.audit)
     auth.track_connections(lambda: {client.principal.client for client in hub.clients()}, hub.revoke)
     _observe_inbox(registry, inbox)
@@ -161,7 +161,7 @@ def _observe_inbox(registry: SessionRegistry, inbox: Inbox) -> None:
 def _background_services(services: Services, external: ExternalSessions, rpc: RpcServer) -> BackgroundServices:
     registry, runner, database = services.registry, services.runner, services.database
     return BackgroundServices(
-        loading=SessionLoading(registry, database, services.streams.hub),
+        loading=SessionLoading(registry, database.store, database, services.streams.hub),
         recovery=CrashRecovery(registry, runner, services.inbox),
         expiry=SessionExpiry(
             registry,

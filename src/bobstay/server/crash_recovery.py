@@ -7,12 +7,13 @@ from bobstay.model.session_events import WorkerExited
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
 from bobstay.server.runner import SERVER_ENDED, Runner, close_orphaned, is_waiting_for_person
-from bobstay.server.sessions.log_reader import LogReader, read_interactions
 from bobstay.server.sessions.orphan_sweep import Orphan, SweepReport, find_orphans, sweep
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_status import AGENTS, BUSY
 from bobstay.server.sessions.worker_view import UP
 from bobstay.sessions.log import LogError
+from bobstay.sessions.log_reader import read_interactions
+from bobstay.sessions.session_logs import EntryReader
 
 log = logging.getLogger(__name__)
 SEPARATE_PROCESSES = ("process", "terminal")
@@ -98,7 +99,7 @@ class CrashRecovery:
             log.warning("session %s: %s", swept.session_id, error)
 
 
-def _find_orphaned(reader: LogReader, session_id: str) -> list[Orphan]:
+def _find_orphaned(reader: EntryReader, session_id: str) -> list[Orphan]:
     return [left for left in find_orphans(session_id, reader.read()) if left.started.kind in SEPARATE_PROCESSES]
 
 

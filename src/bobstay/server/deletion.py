@@ -9,7 +9,7 @@ from bobstay.server.db.draft_table import drop_drafts
 from bobstay.server.runner import Runner
 from bobstay.server.session_secrets import SessionSecrets
 from bobstay.server.sessions.abandoned_view import observed_view
-from bobstay.server.sessions.session_registry import SessionRegistry, fold_file
+from bobstay.server.sessions.session_registry import SessionRegistry, fold_log
 from bobstay.server.sessions.session_trash import Trash
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.expiry import remove_session_files
@@ -45,7 +45,7 @@ class SessionDeletion:
         await self._registry.acquire(session_id)
         await self._auxiliary_workers.stop_session(session_id)
         await self._runner.stop_agent(session_id, "stopped")
-        await asyncio.to_thread(self.trash.put, self._registry.store.path(session_id), session_id)
+        await asyncio.to_thread(self.trash.put, session_id)
         await self.remove_records(session_id)
 
     async def remove_records(self, session_id: str) -> None:
@@ -62,10 +62,8 @@ class SessionDeletion:
             SessionMissing, SessionExists, LogError
         """
         registry = self._registry
-        await asyncio.to_thread(self.trash.restore, session_id, registry.store.path(session_id))
-        registry.update_view(
-            observed_view(registry.store, await asyncio.to_thread(fold_file, registry.store, session_id))
-        )
+        await asyncio.to_thread(self.trash.restore, session_id)
+        registry.update_view(observed_view(registry.logs, await asyncio.to_thread(fold_log, registry.logs, session_id)))
         if registry.view(session_id).status == "discarded":  # by an older version, which recorded it in the log
             (await registry.acquire(session_id)).record(SessionChanged(discarded=False, by=by))
             self._runner.release(session_id)
@@ -79,5 +77,5 @@ class SessionDeletion:
             SessionMissing, LogError
         """
         await asyncio.to_thread(self.trash.remove, session_id)
-        if not self._registry.store.exists(session_id):  # a new session may have the same id
+        if not self._registry.logs.exists(session_id):  # a new session may have the same id
             await asyncio.to_thread(remove_session_files, self._home, session_id)

@@ -15,12 +15,13 @@ from bobstay.model.event import Envelope
 from bobstay.model.message import Block, text_of
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
-from bobstay.server.sessions.abandoned_view import has_writer, is_external, observed_view
+from bobstay.server.sessions.abandoned_view import is_external, observed_view
 from bobstay.server.sessions.open_session import collect_inputs
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_status import BUSY
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.jsonl_log import LEASE_SUFFIX, SUFFIX
+from bobstay.sessions.log_store import LogStore
 from bobstay.system.socket_path import short_path
 
 log = logging.getLogger(__name__)
@@ -34,15 +35,16 @@ WATCHED = (SUFFIX, LEASE_SUFFIX)
 
 
 class ExternalSessions:
-    def __init__(self, registry: SessionRegistry, inbox: Inbox, contacts: str) -> None:
+    def __init__(self, registry: SessionRegistry, store: LogStore, inbox: Inbox, contacts: str) -> None:
         self._registry = registry
+        self._store = store
         self._inbox = inbox
         self._contacts = contacts
         self._tasks: list[asyncio.Task[None]] = []
         self._stop = asyncio.Event()
 
     async def begin(self) -> None:
-        os.makedirs(self._registry.store.directory, 0o700, exist_ok=True)
+        os.makedirs(self._store.directory, 0o700, exist_ok=True)
         self._tasks = [
             asyncio.create_task(self._watch(), name="outside"),
             asyncio.create_task(self._check_writers(), name="outside processes"),
@@ -54,7 +56,7 @@ class ExternalSessions:
             await asyncio.wait(self._tasks)
 
     async def _watch(self) -> None:
-        folder = self._registry.store.directory
+        folder = self._store.directory
         async for changes in awatch(folder, stop_event=self._stop, debounce=200, step=20, recursive=False):
             names = (os.path.basename(path) for _, path in changes)
             for session_id in {name.rpartition(".")[0] for name in names if name.endswith(WATCHED)}:
@@ -68,7 +70,7 @@ class ExternalSessions:
         while not self._stop.is_set():
             for view in [view for view in self._registry.views.values() if is_external(view)]:
                 try:
-                    if not has_writer(self._registry.store.path(view.id)):
+                    if not self._store.has_writer(view.id):
                         await self.refresh(view.id)
                 except OSError as error:
                     log.warning("session %s cannot be read: %s", view.id, error)
@@ -79,7 +81,7 @@ class ExternalSessions:
         """Read the entries that another process has written since the last time."""
         if self._is_ours(session_id):
             return
-        if not self._registry.store.exists(session_id):
+        if not self._store.exists(session_id):
             if self._registry.index.archived_log_path(session_id):
                 if session_id in self._registry.views:
                     self._registry.pack(session_id)
@@ -97,7 +99,7 @@ class ExternalSessions:
                 self._registry.publisher.publish_foreign_entry(before, view, envelope)
                 self._registry.index.put(session_id, envelope, view)
                 self._inbox.observe(session_id, envelope.event)
-            seen = observed_view(self._registry.store, view)
+            seen = observed_view(self._store, view)
             self._registry.update_view(seen)  # before other tasks run: subscribers rely on it
             if seen.status not in BUSY:
                 self._inbox.withdraw(session_id)

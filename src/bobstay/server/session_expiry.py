@@ -55,7 +55,7 @@ class SessionExpiry:
         days = self._archive_after_days
         if days <= 0:
             return
-        for session_id in (await archive_older_than(self._database, self._registry.store, days)).sessions:
+        for session_id in (await archive_older_than(self._database, days)).sessions:
             self._registry.pack(session_id)
 
     async def remove_unused(self) -> list[str]:

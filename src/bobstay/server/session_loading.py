@@ -12,6 +12,7 @@ from bobstay.server.streams.session_changes import APP
 from bobstay.server.streams.stream_frames import live
 from bobstay.sessions.jsonl_log import SUFFIX
 from bobstay.sessions.log import LogError
+from bobstay.sessions.log_store import LogStore
 
 log = logging.getLogger(__name__)
 BEFORE_SERVING = 2.0
@@ -22,8 +23,9 @@ TELL_EVERY = 0.5
 class SessionLoading:
     """Loads sessions in order; one that is requested earlier is loaded at once."""
 
-    def __init__(self, registry: SessionRegistry, database: Database, bus: Bus) -> None:
+    def __init__(self, registry: SessionRegistry, store: LogStore, database: Database, bus: Bus) -> None:
         self._registry = registry
+        self._store = store
         self._database = database
         self._bus = bus
         self._total = 0
@@ -32,11 +34,11 @@ class SessionLoading:
     async def begin(self) -> None:
         """Load the indexed sessions, then the logs that changed last, for a limited time."""
         registry = self._registry
-        known, changed = await self._database.known_views(registry.store)
+        known, changed = await self._database.known_views()
         for view in known.values():
-            registry.update_view(view if view.stored else observed_view(registry.store, view))
+            registry.update_view(view if view.stored else observed_view(self._store, view))
         newest = sorted(
-            changed, key=lambda id: _changed_at(os.path.join(registry.store.directory, id + SUFFIX)), reverse=True
+            changed, key=lambda id: _changed_at(os.path.join(self._store.directory, id + SUFFIX)), reverse=True
         )
         registry.pending.update(dict.fromkeys(newest))
         self._total = len(newest)
@@ -49,7 +51,7 @@ class SessionLoading:
         if self._registry.pending:
             await self._load()
             log.warning("all %d sessions are loaded", len(self._registry.views))
-        await self._database.catch_up(self._registry.store)
+        await self._database.catch_up()
 
     async def _load(self, until: float = float("inf")) -> None:
         pending = self._registry.pending
@@ -58,7 +60,7 @@ class SessionLoading:
             try:
                 view = await self._database.current_view(session_id)
                 if view is not None and session_id in pending:
-                    self._registry.update_view(observed_view(self._registry.store, view))
+                    self._registry.update_view(observed_view(self._store, view))
             except (OSError, LogError) as error:  # a folder, or a name that is not an id: skip it
                 log.warning("%s is not a readable session: %s", session_id, error)
             pending.pop(session_id, None)

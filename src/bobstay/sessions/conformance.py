@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol, TypeAlias
 
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
@@ -112,6 +113,17 @@ def an_entry_is_readable_once_it_is_stored(logs: Logs) -> None:
     log.close()
 
 
+def what_waits_for_storage_is_called_in_order(logs: Logs) -> None:
+    log = logs.create("in-order")
+    called: list[int] = []
+    for number in range(3):
+        log.append(Noted(str(number)))
+        log.when_stored(partial(called.append, number))
+    asyncio.run(log.settled())
+    assert called == [0, 1, 2]
+    log.close()
+
+
 def a_settled_log_has_stored_everything(logs: Logs) -> None:
     log = logs.create("settled")
     asyncio.run(log.settled())
@@ -185,6 +197,7 @@ CHECKS: tuple[Check, ...] = (
     reading_begins_after_the_cursor,
     an_entry_is_readable_once_it_is_stored,
     a_settled_log_has_stored_everything,
+    what_waits_for_storage_is_called_in_order,
     a_reopened_log_continues,
     a_second_writer_is_refused,
     a_closed_log_refuses_events,

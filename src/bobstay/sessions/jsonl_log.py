@@ -3,7 +3,7 @@
 import errno
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Self
 
 from bobstay.model.event import Durable, Envelope
@@ -120,6 +120,9 @@ class JsonlLog:
             for envelope in LogScan(file):
                 if envelope.seq > after:
                     yield envelope
+
+    def when_stored(self, then: Callable[[], None]) -> None:
+        then()
 
     async def settled(self) -> None:
         """See `Log.settled`: `append` has stored everything."""

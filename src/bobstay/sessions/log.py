@@ -1,6 +1,6 @@
 """The session log interface: an append-only list of durable events, the only source of a session's state."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from bobstay.model.event import Durable, Envelope
@@ -60,6 +60,10 @@ class Log(Protocol):
         Raises:
             LogError: something cannot be stored. Nothing that would follow from it may happen.
         """
+        ...
+
+    def when_stored(self, then: Callable[[], None]) -> None:
+        """Call `then` once everything appended so far is stored: at once if it is, else in the order of the calls."""
         ...
 
     def sync(self) -> None:

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,6 +18,9 @@ from bobstay.sessions.log_codec import BadLine, decode, encode, renumber
 from bobstay.sessions.log_scan import BUFFER_SIZE, LogScan
 from bobstay.sessions.log_tree import LogTree
 from bobstay.sessions.session_summary import SessionSummary, summarise
+
+if TYPE_CHECKING:
+    from bobstay.sessions.log_reader import LogReader
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 CLOCK_SLACK = 5.0
@@ -46,6 +50,27 @@ class LogStore:
 
     def exists(self, session_id: str) -> bool:
         return os.path.lexists(self.path(session_id))
+
+    def has_writer(self, session_id: str) -> bool:
+        """Whether a process has the log open for writing. If that cannot be determined, it counts as written."""
+        from bobstay.system.file_lock import is_locked
+        from bobstay.system.safe_read import open_regular
+
+        try:
+            fd = open_regular(self.path(session_id))
+        except OSError:
+            return False
+        try:
+            return is_locked(fd)
+        except OSError:
+            return True
+        finally:
+            os.close(fd)
+
+    def reader(self, session_id: str) -> "LogReader":
+        from bobstay.sessions.log_reader import LogReader
+
+        return LogReader(self.path(session_id))
 
     def create(self, session_id: str, started: SessionStarted) -> JsonlLog:
         """Create a session.

@@ -15,8 +15,8 @@ from bobstay.server.api.export_routes import CHUNK_BYTES
 from bobstay.server.export.export_entries import branch
 from bobstay.server.export.export_markdown import close_fences, fenced
 from bobstay.server.export.export_names import file_name
-from bobstay.server.sessions.log_reader import LogReader
 from bobstay.sessions.log_codec import encode
+from bobstay.sessions.log_reader import LogReader
 from tests.kit.consoles import RunningConsole
 from tests.kit.environments import KEY
 from tests.modelserver.script import Call, Say, Step
@@ -143,7 +143,7 @@ async def test_a_long_session_is_sent_in_pieces(server: RunningConsole) -> None:
     from bobstay.server.api.export_routes import _render, _stream
 
     view = server.view(id)
-    reader = LogReader(server.registry.reader(id).path)
+    reader = server.registry.reader(id).copy()
     pieces = [len(piece) async for piece in _stream(_render("jsonl", reader, Redactor(), view))]
     assert sum(pieces) > 1_800_000
     assert max(pieces) < 2 * CHUNK_BYTES

@@ -201,7 +201,7 @@ async def test_what_an_engine_said_survives_a_rebuild(both: RunningConsole) -> N
     id = await both.launch("hello", engine="other")
     await both.until_status(id, "completed")
     before = (await both.get(f"/api/v1/sessions/{id}/surroundings")).json
-    await both.database.rebuild(both.registry.store)
+    await both.database.rebuild()
     assert (await both.get(f"/api/v1/sessions/{id}/surroundings")).json == before
     assert before["origin"] == "engine"
 

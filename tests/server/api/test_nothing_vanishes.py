@@ -33,7 +33,7 @@ async def packed(server: RunningConsole, **config: Any) -> str:
     server.registry.release(id)
     database = server.database
     assert await database.wait_until_indexed(id, server.view(id).seq)
-    assert (await archive_older_than(database, server.registry.store, 0)).sessions == (id,)
+    assert (await archive_older_than(database, 0)).sessions == (id,)
     server.registry.pack(id)
     return id
 
@@ -50,7 +50,7 @@ async def test_a_packed_session_is_listed_shown_and_exported(server: RunningCons
     assert "an old ostrich" in str(events)
     exported = await server.get(f"/api/v1/sessions/{id}/export?format=md")
     assert (exported.status, b"an old ostrich" in exported.body) == (200, True)
-    assert not os.path.exists(server.registry.store.path(id))
+    assert not os.path.exists(server.store.path(id))
 
 
 async def test_a_packed_session_is_brought_back_by_the_next_message(server: RunningConsole, model: ModelServer) -> None:
@@ -59,7 +59,7 @@ async def test_a_packed_session_is_brought_back_by_the_next_message(server: Runn
     assert (await server.post(f"/api/v1/sessions/{id}/messages", {"content": prompt})).status == 202
     view = await server.until_status(id, "completed")
     assert (view.stored, view.title) == (False, "Ostrich")
-    assert os.path.exists(server.registry.store.path(id))
+    assert os.path.exists(server.store.path(id))
 
 
 async def test_a_packed_session_can_be_forked_and_restored(server: RunningConsole) -> None:
@@ -124,7 +124,7 @@ async def test_a_draft_is_in_no_log_and_seen_by_nobody_else(server: RunningConso
         assert (await server.ask("PUT", f"/api/v1/sessions/{id}/draft", {"text": text})).status == 200
     assert (await server.get(f"/api/v1/sessions/{id}/draft")).json["text"] == "hello"
     assert server.view(id) == before
-    log = await asyncio.to_thread(Path(server.registry.store.path(id)).read_bytes)
+    log = await asyncio.to_thread(Path(server.store.path(id)).read_bytes)
     assert b"swordfish" not in log
     other = await other_person(server)
     assert (await server.ask("GET", f"/api/v1/sessions/{id}/draft", headers=other)).json["text"] == ""
@@ -203,7 +203,7 @@ async def test_a_server_removes_old_sessions_only_where_the_settings_say_so(mode
     async with RunningConsole(model, tmp_path) as server:
         old, pinned, young = [await server.launch() for _ in range(3)]
         await server.ask("PATCH", f"/api/v1/sessions/{pinned}", {"pinned": True})
-        store = server.registry.store
+        store = server.store
     then = time.time() - 40 * 86_400
     for id in (old, pinned):
         os.utime(store.path(id), (then, then))
@@ -226,7 +226,7 @@ async def test_ephemeral_sessions_are_removed_a_day_after_their_last_entry(model
         old, pinned, young = [await server.launch(ephemeral=True) for _ in range(3)]
         other = await server.launch()
         await server.ask("PATCH", f"/api/v1/sessions/{pinned}", {"pinned": True})
-        store = server.registry.store
+        store = server.store
     for id in (old, pinned, other):
         entries = [json.loads(line) for line in Path(store.path(id)).read_text().splitlines()]
         dated = [{**entry, "at": time.time() - 25 * 3600} for entry in entries]
@@ -252,7 +252,7 @@ async def test_an_ephemeral_session_that_is_pinned_meanwhile_stays(server: Runni
     registry.release(left)
     await removing
     assert left in registry.views
-    assert os.path.exists(registry.store.path(left))
+    assert os.path.exists(server.store.path(left))
 
 
 async def test_an_ephemeral_session_that_was_packed_away_is_removed_too(server: RunningConsole) -> None:

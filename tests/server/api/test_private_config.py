@@ -81,7 +81,7 @@ async def test_a_session_that_goes_on_from_another_has_its_servers(both: Running
 async def test_a_log_of_an_earlier_version_is_shown_without_the_values(model: ModelServer, tmp_path: Path) -> None:
     async with RunningConsole(model, tmp_path) as server:
         id = await server.launch("")
-        log = Path(server.registry.store.path(id))
+        log = Path(server.store.path(id))
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     (configured,) = [line for line in lines if line["event"]["type"] == "configured"]
     configured["event"]["config"]["mcp_config"] = CONFIG

@@ -96,7 +96,7 @@ async def test_a_prompt_that_a_crash_cut_off_is_taken_up_when_it_is_sent_again(
         await server.until_status(id, "completed")
         copy = (await server.post(f"{API}/sessions/{id}/fork", child)).json["id"]
         await server.until_status(copy, "completed")
-        store = server.registry.store
+        store = server.store
     for each in (id, copy):
         forget_the_prompt(Path(store.path(each)))
     (tmp_path / "bobstay" / "server" / "index.sqlite").unlink()
@@ -114,7 +114,7 @@ async def test_a_work_tree_that_a_session_was_not_made_for_is_no_hindrance(serve
     """The first attempt got no further than that."""
     repository(server.work, file="one\n")
     body = {"cwd": str(server.work), "client_id": "c-1", "worktree": True}
-    sessions = Path(server.registry.store.path("x")).parent
+    sessions = Path(server.store.path("x")).parent
     sessions.mkdir(parents=True, exist_ok=True)
     aside = sessions.rename(sessions.with_name("aside"))
     sessions.write_text("no directory")

@@ -8,6 +8,7 @@ from sqlalchemy import text
 from bobstay.model.event import Noted
 from bobstay.server.db.database import Database
 from bobstay.server.db.database_errors import DatabaseProblem
+from bobstay.sessions.log_store import LogStore
 from tests.kit.waiting import DEADLINE, until
 from tests.server.db.postgres import Cluster
 from tests.server.db.projected_sessions import OpenProjected
@@ -25,7 +26,7 @@ async def test_the_lock_is_taken_again_after_a_restart_of_postgresql(
     projected.write(Noted("after"))
     assert await projected.database.wait_until_indexed("one", 3, DEADLINE)
     with pytest.raises(DatabaseProblem) as caught:
-        await Database.open(url, str(tmp_path / "second"))
+        await Database.open(url, str(tmp_path / "second"), LogStore(str(tmp_path / "sessions")))
     assert caught.value.kind == "in_use"
 
 
@@ -38,7 +39,7 @@ async def test_a_server_that_lost_its_lock_to_another_writes_nothing_until_it_is
     await first.settled()
     own_cluster.stop(crash=False)
     own_cluster.start()
-    second = await Database.open(url, str(tmp_path / "second"), adopt=True)
+    second = await Database.open(url, str(tmp_path / "second"), LogStore(str(tmp_path / "sessions")), adopt=True)
     first.write(Noted("after"))
     await until(lambda: not first.database.health().ok)
     assert "Another bobstay process uses this database" in first.database.health().problem
@@ -68,7 +69,9 @@ async def test_a_database_can_be_made_this_homes(
 ) -> None:
     url = await cluster.new_database()
     await (await open_projected(url, tmp_path / "first")).close()
-    adopted = await Database.open(url, str(tmp_path / "second" / "state"), adopt=True)
+    adopted = await Database.open(
+        url, str(tmp_path / "second" / "state"), LogStore(str(tmp_path / "sessions")), adopt=True
+    )
     await adopted.close()
     await (await open_projected(url, tmp_path / "second")).close()
 

@@ -29,7 +29,7 @@ from bobstay.server.external_sessions import ExternalSessions
 from bobstay.server.inbox import Inbox
 from bobstay.server.sessions.abandoned_view import observed_view
 from bobstay.server.sessions.session_index import NoIndex
-from bobstay.server.sessions.session_registry import SessionRegistry, fold_file
+from bobstay.server.sessions.session_registry import SessionRegistry, fold_log
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.hub import Hub
 from bobstay.server.streams.stream_publisher import StreamPublisher
@@ -53,14 +53,14 @@ async def ways(folder: Path, projected: ProjectedSessions) -> dict[str, SessionV
     await projected.close()
     anew = await Database.open("", str(folder / "anew"), projected.store)
     try:
-        await anew.rebuild(projected.store)
+        await anew.rebuild()
         found["from tables made anew"] = await current(anew)
     finally:
         await anew.close()
-    found["from its file"] = fold_file(projected.store, "one")
+    found["from its file"] = fold_log(projected.store, "one")
     registry = SessionRegistry(LogStore(projected.store.directory), StreamPublisher(Hub()), NoIndex())
-    await ExternalSessions(registry, Inbox(), str(folder)).refresh("one")
-    assert registry.view("one") == observed_view(registry.store, found["from its file"]), (
+    await ExternalSessions(registry, projected.store, Inbox(), str(folder)).refresh("one")
+    assert registry.view("one") == observed_view(registry.logs, found["from its file"]), (
         "by who looks at what others write"
     )
     opened = (await registry.acquire("one")).view
@@ -83,7 +83,7 @@ async def test_a_row_whose_view_lacks_what_the_fold_remembers_is_folded_anew(tmp
         assert view.pop("memory")["standing"]["in_turn"]
         await connection.execute(update(sessions).values(view=msgspec.json.encode(view).decode()))
     assert (await current(projected.database)).status_fold == projected.views["one"].status_fold
-    known, changed = await projected.database.known_views(projected.store)
+    known, changed = await projected.database.known_views()
     assert (known, changed) == ({}, ["one"])
     await projected.close()
 

@@ -159,7 +159,7 @@ async def test_a_status_nobody_knows_is_pending_live_and_in_the_log(projected: P
     projected.write(Raw({"type": "tasks_replaced", "tasks": [{"content": "r", "status": "odd"}, {"status": 1}, 7]}))
     await projected.settled()
     assert [(row["title"], row["status"]) for row in await projected.table(tasks)] == [("r", "pending")]
-    await projected.database.rebuild(projected.store)
+    await projected.database.rebuild()
     assert [(row["title"], row["status"]) for row in await projected.table(tasks)] == [("r", "pending")]
 
 
@@ -169,7 +169,7 @@ async def test_tasks_of_people_are_never_touched(projected: ProjectedSessions) -
     mine = await task_table.add_task(projected.database, "one", "mine", by="ann")
     projected.write(todos("b"), TasksReplaced(()))
     await projected.settled()
-    await projected.database.rebuild(projected.store)
+    await projected.database.rebuild()
     await projected.database.forget("one")
     assert await task_table.list_tasks(projected.database, "one") == [mine]
 

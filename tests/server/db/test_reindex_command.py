@@ -63,7 +63,7 @@ async def test_it_does_so_in_postgresql(cluster: Any, tmp_path: Path) -> None:
 
 async def test_it_is_refused_while_a_server_runs(tmp_path: Path) -> None:
     write_sessions(tmp_path)
-    database = await Database.open("", str(tmp_path / "server"))
+    database = await Database.open("", str(tmp_path / "server"), LogStore(str(tmp_path / "sessions")))
     try:
         for arguments in ((), ("--set-aside",)):
             done = reindex(tmp_path, *arguments)

@@ -33,7 +33,7 @@ async def test_old_archived_sessions_are_put_away_and_stay_found(projected: Proj
     await with_sessions(projected)
     log = tmp_path / "sessions" / "old.jsonl"
     content = log.read_bytes()
-    done = await archive_older_than(projected.database, projected.store, 30, by="ann")
+    done = await archive_older_than(projected.database, 30, by="ann")
     assert (done.sessions, done.busy, done.failed) == (("old",), (), {})
     kept = tmp_path / "state" / "archive" / "old.jsonl.gz"
     assert not log.exists()
@@ -45,19 +45,19 @@ async def test_old_archived_sessions_are_put_away_and_stay_found(projected: Proj
     await projected.database.audit.wait_until_written()
     entries = (await read_audit_log(projected.database)).entries
     assert [(entry.who, entry.what, entry.session_id) for entry in entries] == [("ann", "session.stored", "old")]
-    assert (await archive_older_than(projected.database, projected.store, 30)).sessions == ()
+    assert (await archive_older_than(projected.database, 30)).sessions == ()
 
 
 async def test_what_is_stored_survives_restarts_and_rebuilds(url: str, open_projected: OpenProjected) -> None:
     first = await open_projected(url)
     await with_sessions(first)
-    await archive_older_than(first.database, first.store, 30)
+    await archive_older_than(first.database, 30)
     before = await first.everything()
     await first.close()
     second = await open_projected(url)
-    counts = await second.database.catch_up(second.store)
+    counts = await second.database.catch_up()
     assert (counts.sessions, counts.read, counts.removed) == (3, 0, 0)
-    await second.database.rebuild(second.store)
+    await second.database.rebuild()
     assert await second.everything() == before
 
 
@@ -66,7 +66,7 @@ async def test_a_stored_session_can_be_brought_back_and_gone_on_with(
 ) -> None:
     await with_sessions(projected)
     content = (tmp_path / "sessions" / "old.jsonl").read_bytes()
-    await archive_older_than(projected.database, projected.store, 30)
+    await archive_older_than(projected.database, 30)
     await projected.database.unpack("old", "ann")
     assert (tmp_path / "sessions" / "old.jsonl").read_bytes() == content
     assert not (tmp_path / "state" / "archive" / "old.jsonl.gz").exists()
@@ -85,7 +85,7 @@ async def test_a_stored_session_can_be_brought_back_and_gone_on_with(
 async def test_a_session_somebody_writes_is_left_alone(projected: ProjectedSessions, tmp_path: Path) -> None:
     projected.write(SessionChanged(archived=True), session="old", at=OLD)
     await projected.settled()
-    done = await archive_older_than(projected.database, projected.store, 30)
+    done = await archive_older_than(projected.database, 30)
     assert (done.sessions, done.busy) == ((), ("old",))
     assert (tmp_path / "sessions" / "old.jsonl").exists()
 
@@ -95,7 +95,7 @@ async def test_where_there_is_no_room_for_the_archive_the_log_stays(
 ) -> None:
     await with_sessions(projected)
     (tmp_path / "state" / "archive").write_text("in the way")
-    done = await archive_older_than(projected.database, projected.store, 30)
+    done = await archive_older_than(projected.database, 30)
     assert (done.sessions, list(done.failed)) == ((), ["old"])
     assert (tmp_path / "sessions" / "old.jsonl").exists()
     assert not any(row["stored"] for row in await projected.table(sessions))
@@ -103,7 +103,7 @@ async def test_where_there_is_no_room_for_the_archive_the_log_stays(
 
 async def test_a_damaged_archive_is_not_taken_for_a_log(projected: ProjectedSessions, tmp_path: Path) -> None:
     await with_sessions(projected)
-    await archive_older_than(projected.database, projected.store, 30)
+    await archive_older_than(projected.database, 30)
     kept = tmp_path / "state" / "archive" / "old.jsonl.gz"
     kept.write_bytes(kept.read_bytes()[:-20])
     with pytest.raises(LogError):
@@ -114,7 +114,7 @@ async def test_a_damaged_archive_is_not_taken_for_a_log(projected: ProjectedSess
 
 async def test_bringing_back_does_not_overwrite(projected: ProjectedSessions) -> None:
     await with_sessions(projected)
-    await archive_older_than(projected.database, projected.store, 30)
+    await archive_older_than(projected.database, 30)
     projected.begin("old")
     with pytest.raises(SessionExists):
         await projected.database.unpack("old", "ann")

@@ -95,13 +95,13 @@ async def check(url: str, history: list[tuple[str, Durable, bool]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         projected = await ProjectedSessions.open(url, Path(folder), adopt=True)
         try:
-            await projected.database.rebuild(projected.store)
+            await projected.database.rebuild()
             for session, event, pause in history:
                 projected.write(event, session=session)
                 if pause:
                     await projected.settled()
             live = await projected.everything()
-            counts = await projected.database.rebuild(projected.store)
+            counts = await projected.database.rebuild()
             assert await projected.everything() == live
             assert counts.skipped == projected.database.health().skipped == 0
             assert counts.entries == sum(view.seq for view in projected.views.values())
@@ -145,11 +145,11 @@ def test_whatever_is_dropped_comes_back_from_the_logs(
                 await first.close()
             second = await ProjectedSessions.open("", Path(name))
             try:
-                await second.database.catch_up(second.store)
+                await second.database.catch_up()
                 caught_up = await second.everything()
-                await second.database.rebuild(second.store)
+                await second.database.rebuild()
                 assert await second.everything() == caught_up
-                again = await second.database.catch_up(second.store)
+                again = await second.database.catch_up()
                 assert (again.read, again.entries) == (0, 0)
             finally:
                 await second.close()
@@ -163,7 +163,7 @@ async def test_a_rebuild_leaves_what_no_log_holds(projected: ProjectedSessions) 
     projected.database.audit.record("ann", "did.something", {"a": 1}, "one")
     await projected.database.audit.wait_until_written()
     await projected.settled()
-    counts = await projected.database.rebuild(projected.store)
+    counts = await projected.database.rebuild()
     assert (counts.sessions, counts.read, counts.entries) == (1, 1, 2)
     assert await task_table.list_tasks(projected.database) == [mine]
 
@@ -173,7 +173,7 @@ async def test_the_full_text_index_is_whole_after_a_rebuild(projected: Projected
 
     projected.write(Prompted("p", (Text("needle"),)), TasksReplaced(()))
     await projected.settled()
-    await projected.database.rebuild(projected.store)
+    await projected.database.rebuild()
     if projected.database.engines.dialect == "sqlite":
         async with projected.database.engines.write.begin() as connection:
             check = (

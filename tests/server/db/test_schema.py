@@ -14,6 +14,7 @@ from bobstay.server.db import own_tables as doors
 from bobstay.server.db.database import Database
 from bobstay.server.db.database_errors import DatabaseProblem
 from bobstay.server.db.projected_tables import METADATA, PROJECTIONS, tasks
+from bobstay.sessions.log_store import LogStore
 from tests.server.db.projected_sessions import OpenProjected, ProjectedSessions
 
 
@@ -83,7 +84,7 @@ async def test_a_database_of_a_newer_version_is_refused_and_left_alone(
         await connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     await first.close()
     with pytest.raises(DatabaseProblem) as caught:
-        await Database.open(url, str(tmp_path / "state"))
+        await Database.open(url, str(tmp_path / "state"), LogStore(str(tmp_path / "sessions")))
     assert caught.value.kind == "newer"
     assert "newer version" in str(caught.value)
     assert "--db" in str(caught.value)
@@ -98,7 +99,7 @@ async def test_a_migration_that_fails_leaves_nothing_behind(
     async with engines.write.begin() as connection:
         await connection.execute(text("CREATE TABLE usage (mine INTEGER)"))
     with pytest.raises(DatabaseProblem) as caught:
-        await Database.open(url, str(tmp_path / "state"))
+        await Database.open(url, str(tmp_path / "state"), LogStore(str(tmp_path / "sessions")))
     assert caught.value.kind == "refused"
     async with engines.write.begin() as connection:
         assert await connection.run_sync(lambda found: inspect(found).get_table_names()) == ["usage"]
@@ -126,7 +127,7 @@ async def test_only_its_owner_can_read_the_database(open_projected: OpenProjecte
 async def test_a_second_server_is_refused(url: str, open_projected: OpenProjected, tmp_path: Path) -> None:
     first = await open_projected(url)
     with pytest.raises(DatabaseProblem) as caught:
-        await Database.open(url, str(tmp_path / "state"))
+        await Database.open(url, str(tmp_path / "state"), LogStore(str(tmp_path / "sessions")))
     assert caught.value.kind == "in_use"
     assert str(os.getpid()) in str(caught.value)
     await first.close()
@@ -139,7 +140,7 @@ async def test_a_second_server_with_another_folder_is_refused_by_postgresql(
     url = await cluster.new_database()
     await open_projected(url)
     with pytest.raises(DatabaseProblem) as caught:
-        await Database.open(url, str(tmp_path / "elsewhere"))
+        await Database.open(url, str(tmp_path / "elsewhere"), LogStore(str(tmp_path / "sessions")))
     assert caught.value.kind == "in_use"
 
 
@@ -157,7 +158,7 @@ async def test_a_second_server_with_another_folder_is_refused_by_postgresql(
 )
 async def test_an_address_that_leads_nowhere_says_so(url: str, kind: str, tmp_path: Path) -> None:
     with pytest.raises(DatabaseProblem) as caught:
-        await Database.open(url, str(tmp_path / "state"))
+        await Database.open(url, str(tmp_path / "state"), LogStore(str(tmp_path / "sessions")))
     assert caught.value.kind == kind
     assert "secret" not in str(caught.value)
     assert caught.value.status in (503, 507)
@@ -165,7 +166,7 @@ async def test_an_address_that_leads_nowhere_says_so(url: str, kind: str, tmp_pa
 
 async def test_a_postgresql_database_that_is_missing_says_so(cluster: Any, tmp_path: Path) -> None:
     with pytest.raises(DatabaseProblem) as caught:
-        await Database.open(cluster.address("nowhere"), str(tmp_path / "state"))
+        await Database.open(cluster.address("nowhere"), str(tmp_path / "state"), LogStore(str(tmp_path / "sessions")))
     assert caught.value.kind == "no_access"
 
 

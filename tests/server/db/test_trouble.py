@@ -75,7 +75,7 @@ async def test_a_locked_database_is_said_to_be_so_at_the_start(open_projected: O
     other.execute("PRAGMA locking_mode=EXCLUSIVE")
     other.execute("BEGIN EXCLUSIVE")
     with pytest.raises(DatabaseProblem) as caught:
-        await Database.open("", str(tmp_path / "state"))
+        await Database.open("", str(tmp_path / "state"), LogStore(str(tmp_path / "sessions")))
     assert caught.value.kind == "locked"
     other.close()
     assert (await open_projected()).database.health().ok
@@ -113,7 +113,7 @@ async def test_a_read_only_database_is_said_to_be_so() -> None:
         os.seteuid(NOBODY)
     try:
         with pytest.raises(DatabaseProblem) as caught:
-            await Database.open("", str(folder))
+            await Database.open("", str(folder), LogStore(str(folder)))
     finally:
         os.seteuid(os.getuid())
         shutil.rmtree(folder)
@@ -197,14 +197,14 @@ async def test_a_server_that_ends_while_the_database_is_away_does_not_hang(
         await projected.database.close(0.2)
     other.close()
     again = await open_projected()
-    counts = await again.database.catch_up(again.store)
+    counts = await again.database.catch_up()
     assert (counts.read, counts.entries) == (1, 1)
 
 
 async def opened_and_rebuilt(state: str, store: LogStore) -> None:
     broken = await Database.open("", state, store)
     try:
-        await broken.rebuild(store)
+        await broken.rebuild()
     finally:
         await broken.close()
 
@@ -254,7 +254,7 @@ async def test_what_no_log_holds_is_saved_from_a_damaged_file(tmp_path: Path) ->
     from bobstay.server.db.salvage import quarantine_database, salvage
 
     state = tmp_path / "state"
-    first = await Database.open("", str(state))
+    first = await Database.open("", str(state), LogStore(str(tmp_path / "sessions")))
     task = await task_table.add_task(first, "one", "mine", by="ann")
     first.audit.record("ann", "did.it", {"n": 1}, "one")
     await first.close()
@@ -263,7 +263,7 @@ async def test_what_no_log_holds_is_saved_from_a_damaged_file(tmp_path: Path) ->
     damaged.execute("DROP TABLE recent_dirs")
     damaged.commit()
     damaged.close()
-    second = await Database.open("", str(state))
+    second = await Database.open("", str(state), LogStore(str(tmp_path / "sessions")))
     try:
         saved = await salvage(second, moved)
         assert (saved.saved, saved.lost) == ({"tasks": 1, "audit": 1}, ("recent_dirs",))
@@ -314,7 +314,7 @@ async def test_a_start_on_a_database_that_cannot_be_written_ends_with_words(
     first.write(Noted("nobody is told"), put=False)
     other = locked(tmp_path / "state" / "index.sqlite")
     with pytest.raises(DatabaseProblem) as caught:
-        await first.database.catch_up(first.store)
+        await first.database.catch_up()
     assert caught.value.kind == "locked"
     other.close()
     assert await first.database.wait_until_indexed("one", 2, DEADLINE)

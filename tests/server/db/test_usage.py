@@ -53,7 +53,7 @@ async def test_a_fork_does_not_pay_again_for_what_it_was_copied_from(projected: 
     log = projected.store.fork("one", "child", None, SessionStarted("/work", "1"))
     log.append(done("m2", cost=0.5))
     log.close()
-    await projected.database.catch_up(projected.store)
+    await projected.database.catch_up()
     total = await spending(projected.database, "session")
     assert {group.key: group.cost for group in total.groups} == {"one": 1.0, "child": 0.5}
     await projected.database.forget("one")
@@ -132,7 +132,7 @@ async def test_the_time_of_tools_is_summed_up_by_what_is_asked(projected: Projec
     assert [one.key for one in only.groups] == ["Task"]
     groups: tuple[Group, ...] = ("tool", "day", "session")
     before = [await spending(projected.database, group) for group in groups]
-    await projected.database.rebuild(projected.store)
+    await projected.database.rebuild()
     assert [await spending(projected.database, group) for group in groups] == before
 
 
@@ -143,5 +143,5 @@ async def test_a_fork_does_not_count_the_calls_it_was_copied_from(projected: Pro
     log.append(projected.call("b", message="m2"))
     log.append(projected.result("b", "ok", duration_ms=10))
     log.close()
-    await projected.database.catch_up(projected.store)
+    await projected.database.catch_up()
     assert (await spending(projected.database, "tool")).total.tool_ms == 110

@@ -22,6 +22,7 @@ from bobstay.server.streams.hub import Hub
 from bobstay.server.streams.stream_publisher import StreamPublisher
 from bobstay.server.workers.worker import WorkerError
 from bobstay.server.worktrees import Worktrees
+from bobstay.sessions.log_store import LogStore
 from tests.kit.consoles import console_options, partial_services
 from tests.kit.environments import PATH
 from tests.kit.http_exchange import HttpReply
@@ -51,7 +52,8 @@ class FilesHost(WatchedSessions):
         variables = {"HOME": str(self.home), "BOBSTAY_HOME": str(self.root / "bobstay"), "PATH": PATH}
         self.environment = Environment.read(variables)
         self.hub = Hub()
-        self.watch(new_registry(self.environment.paths.sessions, StreamPublisher(self.hub)))
+        store = LogStore(str(self.environment.paths.sessions))
+        self.watch(new_registry(store, StreamPublisher(self.hub)), store)
         options = console_options(self.root)
         self.roots = RootDirectories(options, self.environment.paths)
         self.services = partial_services(

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from bobstay.model.event import SessionStarted
 from bobstay.server.errors import ApiError
-from bobstay.server.sessions.abandoned_view import has_writer
 from bobstay.server.sessions.log_move import move
 from bobstay.sessions.log import LogError
 from bobstay.sessions.log_store import LogStore
@@ -31,7 +30,7 @@ async def test_files_that_are_no_sessions_do_not_stop_the_start(
     view = await first.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
     await first.until_status(view.id, "completed")
     await first.close()
-    folder = first.registry.store.directory
+    folder = first.store.directory
     (Path(folder) / "no name!.jsonl").write_text("{}\n")
     (Path(folder) / "folder.jsonl").mkdir()
     second = await start_console()
@@ -45,7 +44,7 @@ async def test_a_pipe_among_the_sessions_holds_up_nobody(model: ModelServer, sta
     first = await start_console()
     view = await first.launch("")
     await first.close()
-    folder = Path(first.registry.store.directory)
+    folder = Path(first.store.directory)
     os.mkfifo(folder / "pipe.jsonl")
     async with asyncio.timeout(DEADLINE):
         second = await start_console()
@@ -53,7 +52,7 @@ async def test_a_pipe_among_the_sessions_holds_up_nobody(model: ModelServer, sta
         os.mkfifo(folder / "later.jsonl")
         with pytest.raises(OSError, match="not a file"):
             await second.external.refresh("later")
-        assert not has_writer(str(folder / "later.jsonl"))
+        assert not second.store.has_writer("later")
     assert "later" not in second.registry.views
 
 
@@ -61,16 +60,16 @@ async def test_who_looks_whether_a_log_is_written_keeps_nobody_from_writing_it(s
     """FM-32: the look is a lock, for a moment; who opens the log waits for that moment, and no longer."""
     console = await start_console()
     view = await console.launch("")
-    path = console.registry.store.path(view.id)
+    path = console.store.path(view.id)
     fd = os.open(path, os.O_RDONLY)
     fcntl.flock(fd, fcntl.LOCK_SH)
     looking = threading.Timer(0.02, os.close, (fd,))
     looking.start()
     assert (await console.registry.acquire(view.id)).view.id == view.id
     looking.join()
-    assert has_writer(path)
+    assert console.store.has_writer(view.id)
     console.registry.release(view.id)
-    assert not has_writer(path)
+    assert not console.store.has_writer(view.id)
 
 
 def test_a_log_is_moved_to_another_file_system_too(tmp_path: Path) -> None:
@@ -92,7 +91,7 @@ def test_a_log_is_moved_to_another_file_system_too(tmp_path: Path) -> None:
 
 async def test_a_file_that_is_no_session_does_not_end_the_watching(start_console: StartConsole) -> None:
     console = await start_console()
-    folder = console.registry.store.directory
+    folder = console.store.directory
     for name in ("first", "second", "third"):
         (Path(folder) / f"{name}!.jsonl").write_text("{}\n")
         LogStore(folder).create(name, SessionStarted(str(console.work), "1", "")).close()

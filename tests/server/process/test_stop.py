@@ -13,11 +13,11 @@ from bobstay.model.event import RunDone, ToolDone
 from bobstay.model.message import Text
 from bobstay.model.session_events import WorkerExited
 from bobstay.server.capacity import Capacity
-from bobstay.server.sessions.log_reader import LogReader
 from bobstay.server.sessions.orphan_sweep import find_orphans, sweep
 from bobstay.server.workers.process.engine_process import ShutdownTimeouts
 from bobstay.server.workers.process.spawner import WorkerFiles
 from bobstay.server.workers.worker import WorkerError
+from bobstay.sessions.log_reader import LogReader
 from tests.kit.process_sessions import QUICK, ProcessSession, ProcessSessions
 from tests.kit.processes import living_processes
 from tests.kit.waiting import DEADLINE, until

@@ -30,6 +30,7 @@ from bobstay.server.streams.stream_publisher import StreamPublisher
 from bobstay.server.streams.stream_server import StreamServer, server_options
 from bobstay.server.streams.stream_timing import StreamTiming
 from bobstay.server.streams.subscription import Streams
+from bobstay.sessions.log_store import LogStore
 from tests.kit.stream_client import stream_client
 from tests.kit.waiting import DEADLINE, until
 from tests.kit.watched_sessions import WatchedSessions, new_registry
@@ -73,7 +74,8 @@ class StreamTestbed(WatchedSessions):
         self.authorizer = StubAuthorizer()
         self.hub = Hub()
         publisher = StreamPublisher(self.hub)
-        self.watch(new_registry(folder / "sessions", publisher))
+        store = LogStore(str(folder / "sessions"))
+        self.watch(new_registry(store, publisher), store)
         self.timing = StreamTiming.of(heartbeat)
         self.streams = Streams(self.registry, self.hub, publisher, "server-1", self.timing)
         services: Any = _Services(self.authorizer, self.streams, self.registry)

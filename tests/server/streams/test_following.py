@@ -16,7 +16,7 @@ from bobstay.model.session_events import SessionConfig
 from bobstay.server.external_sessions import PAGE as OUTSIDE_PAGE
 from bobstay.server.external_sessions import ExternalSessions
 from bobstay.server.inbox import Inbox
-from bobstay.server.sessions.session_registry import fold_file
+from bobstay.server.sessions.session_registry import fold_log
 from bobstay.server.streams.hub import HubClient
 from bobstay.server.streams.log_history import MOST_FOLDS, PAGE
 from bobstay.server.streams.stream_frames import head_of
@@ -86,8 +86,8 @@ async def test_a_session_another_process_writes_is_followed_without_a_gap(
     testbed: StreamTestbed, tmp_path: Path
 ) -> None:
     """FM-2, architecture 7 rule 1: what is seen in its log reaches those who follow, those who come meanwhile too."""
-    log = testbed.registry.store.create("outside", SessionStarted("/", "1"))
-    outside = ExternalSessions(testbed.registry, Inbox(), str(tmp_path))
+    log = testbed.store.create("outside", SessionStarted("/", "1"))
+    outside = ExternalSessions(testbed.registry, testbed.store, Inbox(), str(tmp_path))
     await outside.refresh("outside")
     count = 20 * OUTSIDE_PAGE
     for number in range(count - 1):
@@ -110,9 +110,9 @@ async def test_a_session_another_process_writes_is_followed_without_a_gap(
 @pytest.mark.parametrize("at_once", [False, True])
 async def test_a_session_that_becomes_ours_is_followed_without_a_gap(testbed: StreamTestbed, *, at_once: bool) -> None:
     """FM-2: what another process wrote just before it let go was seen by nobody yet."""
-    log = testbed.registry.store.create("outside", SessionStarted("/", "1"))
+    log = testbed.store.create("outside", SessionStarted("/", "1"))
     log.append(Noted("seen"))
-    testbed.registry.update_view(fold_file(testbed.registry.store, "outside"))
+    testbed.registry.update_view(fold_log(testbed.store, "outside"))
     client = HubClient()
     await testbed.streams.subscribe(client, "session:outside")
     for number in range(5):
@@ -364,7 +364,7 @@ async def test_the_snapshot_of_the_list_is_bounded_but_lacks_nobody_who_waits(te
     asking = testbed.begin()
     asking.append(turn(1)[1])
     asking.append(InteractionOpened("ask", "permission", ToolCall("c", "Bash", {})))
-    store = testbed.registry.store
+    store = testbed.store
     for _ in range(SNAPSHOT_SESSIONS + 20):
         store.create(new_id(), SessionStarted("/", "1")).close()
     archived = testbed.registry.create("/", SessionConfig())

@@ -13,7 +13,7 @@ from bobstay.model.event import BlockDone, Noted, Prompted, RunDone, TurnStarted
 from bobstay.model.message import Text
 from bobstay.model.session_events import WorkerExited, WorkerStarted
 from bobstay.redaction.redactor import Redactor
-from bobstay.server.sessions.session_registry import fold_file
+from bobstay.server.sessions.session_registry import fold_log
 from bobstay.server.workers.terminal_transcript import import_terminal_turns
 from bobstay.sessions.claude_paths import project_directory
 from tests.kit.process_sessions import ProcessSession, ProcessSessions
@@ -69,9 +69,9 @@ class Terminal:
         """A crash left only these lines of the log, and another server opens it."""
         registry, id = self.host.registry, self.session.id
         registry.release(id)
-        Path(registry.store.path(id)).write_bytes(b"".join(lines))
+        Path(self.host.store.path(id)).write_bytes(b"".join(lines))
         registry.forget(id)
-        registry.update_view(fold_file(registry.store, id))
+        registry.update_view(fold_log(registry.logs, id))
         self.session = registry.open(id)
         self.case = self.host.around(self.session)
 

@@ -100,7 +100,7 @@ async def test_a_talk_goes_on_in_a_terminal_and_comes_back_with_both_histories(
             *("started terminal", "exited terminal", "said", "done"),
             *("started process", "said", "done"),
         ]
-        log = Path(session.path).read_text()
+        log = Path(server.store.path(id)).read_text()
         assert "heard in the terminal [masked API key]" in log
         assert secret not in log
 
@@ -157,6 +157,6 @@ async def test_secrets_of_the_session_alone_are_masked_in_what_comes_back(model:
         await server.until_status(id, "completed")
         await server.post(f"/api/v1/sessions/{id}/terminals", {"resume": True})
         await server.until(id, lambda view: view.turns == 2 and view.status == "completed")
-        log = Path(server.registry.reader(id).path).read_text()
+        log = Path(server.store.path(id)).read_text()
         assert "heard in the terminal" in log
         assert secret not in log

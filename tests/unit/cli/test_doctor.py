@@ -211,11 +211,12 @@ def test_the_schema_of_the_database_is_told(project: Project) -> None:
     import sqlite3
 
     from bobstay.server.db.database import Database
+    from bobstay.sessions.log_store import LogStore
 
     state = project.home / ".bobstay" / "server"
 
     async def make() -> None:
-        await (await Database.open("", str(state))).close()
+        await (await Database.open("", str(state), LogStore(str(state)))).close()
 
     state.mkdir(parents=True, mode=0o700)
     asyncio.run(make())

@@ -12,9 +12,9 @@ from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.export import export_markdown
 from bobstay.server.export.export_entries import branch, entries
 from bobstay.server.export.export_names import file_name
-from bobstay.server.sessions.log_reader import LogReader
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.log_codec import to_json
+from bobstay.sessions.session_logs import EntryReader
 
 CHUNK_BYTES = 128 * 1024
 """Approximate size of a chunk of the response."""
@@ -33,7 +33,7 @@ async def export(call: ApiCall) -> Response:
     redactor = Redactor(call.services.environment.secrets)
     shown: SessionView = redactor.redact_value(view)
     # A separate reader, because it is used in a thread and the shared one belongs to the event loop.
-    reader = LogReader(call.services.registry.reader(view.id).path)
+    reader = call.services.registry.reader(view.id).copy()
     name = file_name(shown.title, view.id, kind)
     return StreamingResponse(
         _stream(_render(kind, reader, redactor, shown)),
@@ -42,7 +42,7 @@ async def export(call: ApiCall) -> Response:
     )
 
 
-def _render(kind: str, reader: LogReader, redactor: Redactor, view: SessionView) -> Iterator[bytes]:
+def _render(kind: str, reader: EntryReader, redactor: Redactor, view: SessionView) -> Iterator[bytes]:
     match kind:
         case "jsonl":
             for envelope in entries(reader, redactor, view.seq):

@@ -64,21 +64,22 @@ class Counts(Struct, frozen=True):
 class Database:
     """Created by `open`. Other modules of this package read the tables and write those that are not projections."""
 
-    def __init__(self, engines: Engines, claim: DatabaseClaim, state_dir: str, store: LogStore | None) -> None:
+    def __init__(self, engines: Engines, claim: DatabaseClaim, state_dir: str, store: LogStore) -> None:
         self.engines = engines
         self.archive = Archive(os.path.join(state_dir, "archive"))
-        self.writer = ProjectionWriter(engines, claim, None if store is None else self._source)
+        self.writer = ProjectionWriter(engines, claim, self._source)
         self.audit = AuditWriter(engines)
         self._claim = claim
-        self._store = store
+        self.store = store
+        """The logs of the sessions, from which the tables are made."""
         self._stale = False
         self._closed = False
 
     @classmethod
-    async def open(cls, url: str, state_dir: str, store: LogStore | None = None, *, adopt: bool = False) -> "Database":
+    async def open(cls, url: str, state_dir: str, store: LogStore, *, adopt: bool = False) -> "Database":
         """Open the database at `url` (SQLite in `state_dir` if empty) and bring its schema up to date.
 
-        `store` holds the sessions' logs; without it, entries that could not be written cannot be recovered.
+        `store` holds the sessions' logs, from which entries that could not be written are recovered.
         `adopt`: use a database that was filled from the sessions of another home.
 
         Raises:
@@ -131,8 +132,7 @@ class Database:
         Raises:
             SessionMissing, SessionExists, LogError
         """
-        assert self._store is not None
-        await asyncio.to_thread(self.archive.restore, session_id, self._store.path(session_id))
+        await asyncio.to_thread(self.archive.restore, session_id, self.store.path(session_id))
         await self.mark_stored(session_id, stored=False)
         self.audit.record(by, "session.restored", {}, session_id)
         self.refresh(session_id)
@@ -142,15 +142,14 @@ class Database:
             change = update(sessions).where(sessions.c.id == session_id)
             await connection.execute(change.values(stored=stored, log_size=None))
 
-    async def catch_up(self, store: LogStore) -> Counts:
+    async def catch_up(self) -> Counts:
         """Project the entries that are not in the tables yet; logs that did not change are not read.
 
         Raises:
             DatabaseProblem: the tables cannot be written.
         """
-        self._set_store(store)
         if self._stale:
-            return await self.rebuild(store)
+            return await self.rebuild()
         found, known = await self._logs(), await self._rows()
         gone = [session_id for session_id in known if session_id not in found]
         for session_id in gone:
@@ -158,9 +157,8 @@ class Database:
         changed = [id for id, (source, size) in found.items() if not _is_current(known.get(id), source, size)]
         return await self._read(len(found), changed, len(gone))
 
-    async def rebuild(self, store: LogStore) -> Counts:
+    async def rebuild(self) -> Counts:
         """Delete all projections and rebuild them from the logs. Other tables are kept."""
-        self._set_store(store)
         await self.writer.run_exclusively(apply_changes.clear_projections)
         self.writer.reset()
         found = await self._logs()
@@ -168,9 +166,8 @@ class Database:
         await self._save_version()
         return counts
 
-    async def known_views(self, store: LogStore) -> tuple[dict[str, SessionView], list[str]]:
+    async def known_views(self) -> tuple[dict[str, SessionView], list[str]]:
         """Views of the sessions whose rows are up to date, and the ids of all other sessions."""
-        self._set_store(store)
         found, rows = await self._logs(), {} if self._stale else await self._rows()
         views: dict[str, SessionView] = {}
         for session_id, (source, size) in found.items():
@@ -260,10 +257,6 @@ class Database:
         async with self.read_transaction() as connection:
             return {row.id: row for row in await connection.execute(query)}
 
-    def _set_store(self, store: LogStore) -> None:
-        self._store = store
-        self.writer.source = self._source
-
     async def _read(self, logs: int, changed: list[str], removed: int) -> Counts:
         before = {session_id: self.writer.indexed.get(session_id, 0) for session_id in changed}
         skipped = self.writer.skipped
@@ -278,7 +271,7 @@ class Database:
     async def _logs(self) -> dict[str, tuple[LogSource, int]]:
         """The source and the size of each session's log."""
         found = {name: (LogSource(path, stored=True), 0) for name, path in self.archive.all().items()}
-        directory = self._store.directory if self._store is not None else ""
+        directory = self.store.directory
         try:
             with os.scandir(directory) as files:
                 for file in files:
@@ -292,15 +285,15 @@ class Database:
         return found
 
     def _source(self, session_id: str) -> LogSource | None:
-        path = os.path.join(self._store.directory, session_id + SUFFIX) if self._store is not None else ""
-        if path and os.path.isfile(path):
+        path = os.path.join(self.store.directory, session_id + SUFFIX)
+        if os.path.isfile(path):
             return LogSource(path)
         archived = self.archive.path(session_id)
         return LogSource(archived, stored=True) if os.path.isfile(archived) else None
 
     async def _save_log_sizes(self) -> None:
         """Save how much of each log is in the tables, so that the next start need not open it."""
-        if self.writer.problem is not None or self._store is None:
+        if self.writer.problem is not None:
             return
         async with self.read_transaction() as connection:
             rows = await connection.execute(select(sessions.c.id, sessions.c.seq, sessions.c.entry))

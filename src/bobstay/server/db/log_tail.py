@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.model.event import Envelope
-from bobstay.server.sessions.log_reader import open_log, open_regular_file
 from bobstay.sessions.log_codec import BadLine, decode
+from bobstay.sessions.log_reader import open_log, open_regular_file
 from bobstay.sessions.log_scan import MAX_LINE_LENGTH
 
 STEPS = (64 * 1024, 1024 * 1024, 16 * 1024 * 1024)

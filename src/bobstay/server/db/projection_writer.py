@@ -34,10 +34,8 @@ MAX_PROBLEM_SECONDS = 5.0
 
 
 class ProjectionWriter:
-    def __init__(
-        self, engines: Engines, claim: DatabaseClaim, source: Callable[[str], LogSource | None] | None = None
-    ) -> None:
-        self.source = source
+    def __init__(self, engines: Engines, claim: DatabaseClaim, source: Callable[[str], LogSource | None]) -> None:
+        self._source = source
         """Finds the log of a session; without it, the writer cannot catch up."""
         self.indexed: dict[str, int] = {}
         """The last entry of each session in the tables."""
@@ -76,7 +74,7 @@ class ProjectionWriter:
         latest = self._latest.get(session_id, 0)
         if envelope.seq <= latest:
             return
-        if envelope.seq != latest + 1 and self.source is not None:
+        if envelope.seq != latest + 1:
             self.mark_behind(session_id, envelope.seq)
             return
         self._latest[session_id] = envelope.seq
@@ -328,7 +326,7 @@ class ProjectionWriter:
         self.touched.discard(session_id)
 
     async def _begin_catch_up(self, session_id: str) -> CatchUpReading | None:
-        source = self.source(session_id) if self.source is not None else None
+        source = self._source(session_id)
         if source is None:
             return None
         self._readings[session_id] = reading = await begin_catch_up(self._engines, session_id, source)

@@ -10,7 +10,6 @@ from sqlalchemy import select
 from bobstay.server.db.database import Database
 from bobstay.server.db.projected_tables import sessions
 from bobstay.sessions.log import LogError, SessionBusy
-from bobstay.sessions.log_store import LogStore
 
 log = logging.getLogger(__name__)
 DAY = 86_400.0
@@ -24,7 +23,7 @@ class PackedLogs(Struct, frozen=True):
     """Not moved because of an error, by session."""
 
 
-async def archive_older_than(database: Database, store: LogStore, days: float, *, by: str = "retention") -> PackedLogs:
+async def archive_older_than(database: Database, days: float, *, by: str = "retention") -> PackedLogs:
     """Move the logs of archived sessions that did not change for `days` to the archive, compressed.
 
     Their rows stay: they are listed and found as before, marked as stored. Each move is recorded in the audit log.
@@ -40,7 +39,7 @@ async def archive_older_than(database: Database, store: LogStore, days: float, *
     failed: dict[str, str] = {}
     for session_id, _ in old:
         try:
-            await asyncio.to_thread(database.archive.pack, store.path(session_id))
+            await asyncio.to_thread(database.archive.pack, database.store.path(session_id))
         except SessionBusy:
             busy.append(session_id)
         except LogError as error:

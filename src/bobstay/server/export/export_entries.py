@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from bobstay.model.event import Envelope
 from bobstay.redaction.redactor import Redactor
-from bobstay.server.sessions.log_reader import LogReader
+from bobstay.sessions.session_logs import EntryReader
 
 
-def entries(reader: LogReader, redactor: Redactor, until: int) -> Iterator[Envelope]:
+def entries(reader: EntryReader, redactor: Redactor, until: int) -> Iterator[Envelope]:
     """All entries up to `until`, redacted."""
     for envelope in reader.read():
         if envelope.seq > until:
@@ -16,7 +16,7 @@ def entries(reader: LogReader, redactor: Redactor, until: int) -> Iterator[Envel
         yield redacted
 
 
-def branch(reader: LogReader, redactor: Redactor, until: int) -> Iterator[Envelope]:
+def branch(reader: EntryReader, redactor: Redactor, until: int) -> Iterator[Envelope]:
     """The entries of the current branch up to `until`, without abandoned branches.
 
     The log is read twice, so that only ids are held in memory, not the content.
@@ -28,7 +28,7 @@ def branch(reader: LogReader, redactor: Redactor, until: int) -> Iterator[Envelo
             yield envelope
 
 
-def _branch_ids(reader: LogReader, until: int) -> set[str]:
+def _branch_ids(reader: EntryReader, until: int) -> set[str]:
     """Ids from the first entry to the last. An entry whose parent is missing follows the one before it."""
     parents: dict[str, str] = {}
     last = ""

@@ -14,8 +14,8 @@ from msgspec import Struct
 from bobstay.model.event import ToolDone
 from bobstay.server.errors import ApiError
 from bobstay.server.files.confined_open import open_confined, open_directory
-from bobstay.server.sessions.log_reader import LogReader
 from bobstay.sessions.log_codec import BadLine, decode
+from bobstay.sessions.session_logs import EntryReader
 
 HEAD = TAIL = 32 * 1024
 LONGEST_ID = 200
@@ -75,7 +75,7 @@ class Blob:
             self.file.close()
 
 
-def open_blob(reader: LogReader, session_id: str, call_id: str, output: str) -> Blob:
+def open_blob(reader: EntryReader, session_id: str, call_id: str, output: str) -> Blob:
     """The output of a call. `output` is the output folder of all sessions.
 
     Raises:
@@ -103,7 +103,7 @@ def read_ends(blob: Blob, call_id: str) -> BlobEnds:
     )
 
 
-def _done(reader: LogReader, call_id: str) -> ToolDone | None:
+def _done(reader: EntryReader, call_id: str) -> ToolDone | None:
     """The last result of the call: a later one replaces an earlier one."""
     if not call_id or len(call_id) > LONGEST_ID:
         return None

@@ -1,19 +1,15 @@
 """Corrects the view of a session that no process runs any more: it cannot be running."""
 
-import os
-
 from msgspec.structs import replace
 
 from bobstay.server.sessions.session_status import BUSY
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.sessions.log_store import LogStore
-from bobstay.system.file_lock import is_locked
-from bobstay.system.safe_read import open_regular
+from bobstay.sessions.session_logs import SessionLogs
 
 
-def observed_view(store: LogStore, view: SessionView) -> SessionView:
+def observed_view(logs: SessionLogs, view: SessionView) -> SessionView:
     """The view of a session, marked as external if another process writes it, or as interrupted if none does."""
-    elsewhere = view.status in BUSY and has_writer(store.path(view.id))
+    elsewhere = view.status in BUSY and logs.has_writer(view.id)
     view = replace(view, elsewhere=elsewhere)
     if elsewhere or view.status not in BUSY or is_run_by_console(view):
         return view
@@ -29,17 +25,3 @@ def is_external(view: SessionView) -> bool:
 def is_run_by_console(view: SessionView) -> bool:
     """Whether a console runs it: only consoles have workers."""
     return bool(view.workers) or view.status == "starting"
-
-
-def has_writer(path: str) -> bool:
-    """Whether a process has the log open for writing. If that cannot be determined, it counts as written."""
-    try:
-        fd = open_regular(path)
-    except OSError:
-        return False
-    try:
-        return is_locked(fd)
-    except OSError:
-        return True
-    finally:
-        os.close(fd)

@@ -1,20 +1,32 @@
 """A session that this server writes: appends events to its log, publishes them and queues them for projection."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from bobstay.model.event import Durable, Envelope, InputQueued, Prompted
 from bobstay.model.live_events import Live
-from bobstay.server.sessions.log_reader import LogReader
 from bobstay.server.sessions.session_index import Index
 from bobstay.server.sessions.session_publisher import SessionPublisher
 from bobstay.server.sessions.session_status import BUSY
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.sessions.jsonl_log import JsonlLog
-from bobstay.sessions.log import LogError
+from bobstay.sessions.log import Log, LogError
 from bobstay.sessions.log_tree import LogTree
+from bobstay.sessions.session_logs import EntryReader
+
+
+class LoadedLog(Struct):
+    """A log that was opened for writing, with the results of reading it."""
+
+    log: Log
+    reader: EntryReader
+    view: SessionView
+    inputs: dict[str, str]
+    unseen: tuple[Envelope, ...] = ()
+    """Entries that were not published."""
 
 
 class EngineRecorder(Protocol):
@@ -28,25 +40,23 @@ class OpenSession:
 
     def __init__(
         self,
-        log: JsonlLog,
-        view: SessionView,
+        loaded: LoadedLog,
         publisher: SessionPublisher,
         index: Index,
         changed: Callable[[SessionView, SessionView, Envelope], None],
-        inputs: dict[str, str] | None = None,
         on_write_error: Callable[[SessionView], None] | None = None,
     ) -> None:
-        self.log = log
-        self.view = view
-        self.reader = LogReader(log.path)
+        self.log = loaded.log
+        self.view = loaded.view
+        self.reader = loaded.reader
+        self.inputs = loaded.inputs
+        """Ids of inputs by the client ids of their senders."""
         self._engine: EngineRecorder | None = None
         """The engine that runs it in this process, if any: events of others must be recorded through it."""
         self._publisher = publisher
         self._index = index
         self._changed = changed
         self._on_write_error = on_write_error
-        self.inputs = {} if inputs is None else inputs
-        """Ids of inputs by the client ids of their senders."""
 
     @property
     def id(self) -> str:
@@ -108,7 +118,11 @@ class OpenSession:
                 # The log cannot record what happened: at least show people the reason.
                 self._on_write_error(replace(self.view, error=str(error)))
             raise
-        self._publish_entry(envelope)
+        before = self.view
+        self.view = after = before.apply(envelope)
+        _note_input(event, self.inputs)
+        # Nothing is shown before it is stored.
+        self.log.when_stored(partial(self._announce, before, after, envelope))
         return envelope
 
     def branch(self) -> list[Envelope]:
@@ -118,14 +132,14 @@ class OpenSession:
             tree.add(envelope)
         return tree.path_to(head)
 
-    def rewind(self, entry: str) -> None:
-        self.log.rewind(entry)
-
     def read(self, after: int = 0) -> Iterator[Envelope]:
         return self.reader.read(after)
 
     async def settled(self) -> None:
         await self.log.settled()
+
+    def when_stored(self, then: Callable[[], None]) -> None:
+        self.log.when_stored(then)
 
     def sync(self) -> None:
         self.log.sync()
@@ -140,10 +154,7 @@ class OpenSession:
 
     # ------------------------------------------------------------ publishing
 
-    def _publish_entry(self, envelope: Envelope) -> None:
-        before = self.view
-        self.view = after = before.apply(envelope)
-        _note_input(envelope.event, self.inputs)
+    def _announce(self, before: SessionView, after: SessionView, envelope: Envelope) -> None:
         self._publisher.publish_entry(before, after, envelope)
         self._index.put(self.id, envelope, after)
         self._changed(before, after, envelope)

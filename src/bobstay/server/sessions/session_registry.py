@@ -4,27 +4,25 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from bobstay.model.event import Envelope, SessionStarted
 from bobstay.model.ids import new_id
 from bobstay.model.session_events import Configured, SessionChanged, SessionConfig
 from bobstay.server.sessions.abandoned_view import observed_view
-from bobstay.server.sessions.log_reader import LogReader
-from bobstay.server.sessions.open_session import OpenSession, collect_inputs
+from bobstay.server.sessions.open_session import LoadedLog, OpenSession, collect_inputs
 from bobstay.server.sessions.session_index import Index
 from bobstay.server.sessions.session_publisher import SessionPublisher
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.sessions.jsonl_log import JsonlLog
 from bobstay.sessions.log import SessionMissing
-from bobstay.sessions.log_store import LogStore
+from bobstay.sessions.log_reader import LogReader
+from bobstay.sessions.session_logs import EntryReader, SessionLogs
 from bobstay.version import __version__
 
 
 class SessionRegistry:
-    def __init__(self, store: LogStore, publisher: SessionPublisher, index: Index) -> None:
-        self.store = store
+    def __init__(self, logs: SessionLogs, publisher: SessionPublisher, index: Index) -> None:
+        self.logs = logs
         self.publisher = publisher
         self.index = index
         self.views: dict[str, SessionView] = {}
@@ -38,7 +36,7 @@ class SessionRegistry:
         """Called for each session that was removed."""
         self._open: dict[str, OpenSession] = {}
         self._opening: dict[str, asyncio.Task[None]] = {}
-        self._readers: dict[str, LogReader] = {}
+        self._readers: dict[str, EntryReader] = {}
         self._unpacking = asyncio.Lock()
 
     def create(
@@ -49,12 +47,12 @@ class SessionRegistry:
         Raises:
             LogError: it cannot be stored.
         """
-        log = self.store.create(id or new_id(), SessionStarted(cwd, __version__, config.model))
+        log = self.logs.create(id or new_id(), SessionStarted(cwd, __version__, config.model))
         view = SessionView(log.session_id)
         for envelope in log.read():
             view = view.apply(envelope)
             self.index.put(view.id, envelope, view)
-        session = self._keep(LoadedLog(log, view, {}))
+        session = self._keep(LoadedLog(log, self.logs.reader(log.session_id), view, {}))
         session.append(Configured(config, by))
         if parent or title:
             session.append(SessionChanged(title=title or None, parent=parent or None, by=by), sync=True)
@@ -73,13 +71,13 @@ class SessionRegistry:
             if session is not None:
                 return session
             await self.unpack(session_id)
-            await self._load(session_id, partial(_load_log, self.store, session_id, self.view(session_id).seq))
+            await self._load(session_id, partial(_load_log, self.logs, session_id, self.view(session_id).seq))
 
     def open(self, session_id: str) -> OpenSession:
         """The same synchronously, for callers without an event loop."""
         session = self._open.get(session_id)
         if session is None:
-            session = self._keep(_load_log(self.store, session_id, self.view(session_id).seq))
+            session = self._keep(_load_log(self.logs, session_id, self.view(session_id).seq))
         return session
 
     def is_opening(self, session_id: str) -> bool:
@@ -100,8 +98,8 @@ class SessionRegistry:
         started = SessionStarted(parent.cwd, __version__, config.model or parent.model, forked_from=session_id)
 
         def copied() -> LoadedLog:
-            self.store.fork(session_id, child, at or None, started).close()
-            return _load_log(self.store, child)
+            self.logs.fork(session_id, child, at or None, started).close()
+            return _load_log(self.logs, child)
 
         self.views[child] = SessionView(child)
         try:
@@ -134,13 +132,13 @@ class SessionRegistry:
         found = self.views.get(session_id)
         if found is None and session_id in self.pending:
             del self.pending[session_id]
-            found = observed_view(self.store, fold_file(self.store, session_id))
+            found = observed_view(self.logs, fold_log(self.logs, session_id))
             self._publish(found)
         if found is None:
             raise SessionMissing(f"There is no session {session_id[:80]}.")
         return found
 
-    def reader(self, session_id: str) -> LogReader:
+    def reader(self, session_id: str) -> EntryReader:
         """The reader of a session's log, whichever process writes it."""
         session = self._open.get(session_id)
         if session is not None:
@@ -148,7 +146,7 @@ class SessionRegistry:
         if session_id not in self._readers:
             known = self.views.get(session_id)
             path = self.index.archived_log_path(session_id) if known is not None and known.stored else ""
-            self._readers[session_id] = LogReader(path or self.store.path(session_id))
+            self._readers[session_id] = LogReader(path) if path else self.logs.reader(session_id)
         return self._readers[session_id]
 
     def pack(self, session_id: str) -> None:
@@ -182,7 +180,7 @@ class SessionRegistry:
         for listener in self.forgotten:
             listener(session_id)
 
-    async def _load(self, session_id: str, load: "Callable[[], LoadedLog]") -> None:
+    async def _load(self, session_id: str, load: Callable[[], LoadedLog]) -> None:
         """Read a log once for all waiters. A waiter that is cancelled does not cancel it for the others."""
         self.view(session_id)
         opening = self._opening.get(session_id)
@@ -191,23 +189,20 @@ class SessionRegistry:
             opening.add_done_callback(_retrieve_exception)
         await asyncio.shield(opening)
 
-    async def _read(self, session_id: str, load: "Callable[[], LoadedLog]") -> None:
+    async def _read(self, session_id: str, load: Callable[[], LoadedLog]) -> None:
         try:
             self._keep(await asyncio.to_thread(load))
         finally:
             del self._opening[session_id]
 
-    def _keep(self, loaded: "LoadedLog") -> OpenSession:
-        changed, on_write_error = self._changed, self._publish
-        session = OpenSession(
-            loaded.log, loaded.view, self.publisher, self.index, changed, loaded.inputs, on_write_error
-        )
+    def _keep(self, loaded: LoadedLog) -> OpenSession:
+        session = OpenSession(loaded, self.publisher, self.index, self._changed, self._publish)
         self._open[session.id] = session
         self._publish_unseen(loaded)
         self._publish(session.view)
         return session
 
-    def _publish_unseen(self, loaded: "LoadedLog") -> None:
+    def _publish_unseen(self, loaded: LoadedLog) -> None:
         """Publish the last entries of another process: once the log is open here, it is no longer watched."""
         if not loaded.unseen:
             return
@@ -235,25 +230,15 @@ def _retrieve_exception(opening: "asyncio.Task[None]") -> None:
         opening.exception()
 
 
-class LoadedLog(Struct):
-    """A log that was opened for writing, with the results of reading it."""
-
-    log: JsonlLog
-    view: SessionView
-    inputs: dict[str, str]
-    unseen: tuple[Envelope, ...] = ()
-    """Entries that were not published."""
-
-
-def _load_log(store: LogStore, session_id: str, after: int | None = None) -> LoadedLog:
+def _load_log(logs: SessionLogs, session_id: str, after: int | None = None) -> LoadedLog:
     """`after`: the last published entry; None if nothing is to be published, as for a fork."""
-    log, branch, _ = store.open(session_id)
+    log, branch, _ = logs.open(session_id)
     try:
         # There is one branch unless somebody rewound; abandoned branches are folded too, as everywhere.
-        entries = branch if len(branch) == log.seq else list(LogReader(log.path).read())
+        entries = branch if len(branch) == log.seq else list(log.read())
         view = replace(fold(session_id, entries), seq=log.seq, elsewhere=False)
         unseen = () if after is None else tuple(entry for entry in in_sequence(entries) if entry.seq > after)
-        return LoadedLog(log, view, collect_inputs(entries), unseen)
+        return LoadedLog(log, logs.reader(session_id), view, collect_inputs(entries), unseen)
     except BaseException:
         log.close()
         raise
@@ -276,6 +261,6 @@ def in_sequence(entries: Iterable[Envelope]) -> Iterator[Envelope]:
             yield envelope
 
 
-def fold_file(store: LogStore, session_id: str) -> SessionView:
+def fold_log(logs: SessionLogs, session_id: str) -> SessionView:
     """The view of a session that another process may be writing."""
-    return fold(session_id, LogReader(store.path(session_id)).read())
+    return fold(session_id, logs.reader(session_id).read())

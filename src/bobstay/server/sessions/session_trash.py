@@ -5,10 +5,11 @@ import os
 from msgspec import Struct
 
 from bobstay.server.sessions.log_move import move
-from bobstay.server.sessions.log_reader import LogReader
 from bobstay.server.sessions.session_registry import fold
 from bobstay.sessions.jsonl_log import SUFFIX
 from bobstay.sessions.log import LogError, SessionExists, SessionMissing
+from bobstay.sessions.log_reader import LogReader
+from bobstay.sessions.log_store import LogStore
 
 MOST_LISTED = 200
 
@@ -24,8 +25,9 @@ class Trashed(Struct, frozen=True):
 
 
 class Trash:
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, store: LogStore) -> None:
         self._directory = directory
+        self._store = store
 
     def path(self, session_id: str) -> str:
         """Raises:
@@ -35,11 +37,11 @@ class Trash:
             raise SessionMissing("There is no such session in the trash.")
         return os.path.join(self._directory, session_id + SUFFIX)
 
-    def put(self, log_path: str, session_id: str) -> None:
+    def put(self, session_id: str) -> None:
         """Raises:
         LogError: the log cannot be moved, and stays where it was.
         """
-        move(log_path, self.path(session_id))
+        move(self._store.path(session_id), self.path(session_id))
         os.utime(self.path(session_id))
 
     def holds(self, session_id: str) -> bool:
@@ -55,13 +57,13 @@ class Trash:
         found.sort(key=lambda pair: pair[0].st_mtime, reverse=True)
         return [_trashed(file.path, about.st_mtime, about.st_size) for about, file in found[:MOST_LISTED]]
 
-    def restore(self, session_id: str, log_path: str) -> None:
+    def restore(self, session_id: str) -> None:
         """Raises:
         SessionMissing: it is not in the trash.
         SessionExists: there is a session with this id again.
         LogError: it cannot be moved.
         """
-        path = self._existing(session_id)
+        path, log_path = self._existing(session_id), self._store.path(session_id)
         if os.path.lexists(log_path):
             raise SessionExists(f"Session ID {session_id} is already in use.")
         move(path, log_path)

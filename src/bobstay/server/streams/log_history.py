@@ -14,11 +14,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bobstay.model.event import Envelope
-from bobstay.server.sessions.log_reader import LogReader
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.entry_frame import entry_frame
 from bobstay.sessions.log_codec import BadLine, Unstorable, decode
+from bobstay.sessions.session_logs import EntryReader
 
 PAGE = 256
 """Maximum entries of a page."""
@@ -41,7 +41,7 @@ class HistoryPage(Struct, frozen=True):
 class _TrackedLog:
     """One log with its reader and the views at some of its entries."""
 
-    def __init__(self, reader: LogReader, view: SessionView) -> None:
+    def __init__(self, reader: EntryReader, view: SessionView) -> None:
         self.reader = reader
         self.lock = threading.Lock()
         self.folds: dict[int, SessionView] = {0: view}
@@ -156,7 +156,7 @@ class LogHistory:
         track = self._tracks.get(session_id)
         if track is None:
             limit = self._registry.view(session_id).context_limit
-            reader = LogReader(self._registry.reader(session_id).path)
+            reader = self._registry.reader(session_id).copy()
             track = self._tracks[session_id] = _TrackedLog(
                 reader, replace(SessionView(session_id), context_limit=limit)
             )
@@ -176,7 +176,7 @@ def _thin(folds: dict[int, SessionView]) -> None:
             del folds[seq]
 
 
-def _page(reader: LogReader, view: SessionView, after: int, head: int, limit: int) -> HistoryPage:
+def _page(reader: EntryReader, view: SessionView, after: int, head: int, limit: int) -> HistoryPage:
     frames: list[bytes] = []
     size = 0
     for envelope in _entries(reader, after, head):
@@ -192,7 +192,7 @@ def _page(reader: LogReader, view: SessionView, after: int, head: int, limit: in
     return HistoryPage(tuple(frames), view.seq if frames else after, view, size)
 
 
-def _entries(reader: LogReader, after: int, head: int) -> Iterator[Envelope]:
+def _entries(reader: EntryReader, after: int, head: int) -> Iterator[Envelope]:
     """Entries in (`after`, `head`] by rising `seq`, even if the file is out of order."""
     last = after
     for envelope in reader.read(after):
@@ -203,7 +203,7 @@ def _entries(reader: LogReader, after: int, head: int) -> Iterator[Envelope]:
             yield envelope
 
 
-def _find(reader: LogReader, entry: str) -> int | None:
+def _find(reader: EntryReader, entry: str) -> int | None:
     needle = entry.encode()
     for line in reader.lines():
         if needle in line:
@@ -216,7 +216,7 @@ def _find(reader: LogReader, entry: str) -> int | None:
     return None
 
 
-def _first_id(reader: LogReader) -> str:
+def _first_id(reader: EntryReader) -> str:
     for envelope in reader.read(0, 1):
         return envelope.id
     return ""

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from bobstay.model.event import Envelope, InteractionOpened
 from bobstay.sessions.log_codec import BadLine, decode
+from bobstay.sessions.session_logs import EntryReader
 from bobstay.system.safe_read import open_regular
 
 STRIDE = 128
@@ -74,6 +75,9 @@ class LogReader:
             if count == limit:
                 return
 
+    def copy(self) -> "LogReader":
+        return LogReader(self.path)
+
     @property
     def size(self) -> int:
         try:
@@ -93,7 +97,7 @@ class LogReader:
                 self._seqs.append(seq - 1)
 
 
-def read_interactions(reader: LogReader, wanted: Iterable[Identified]) -> list[InteractionOpened]:
+def read_interactions(reader: EntryReader, wanted: Iterable[Identified]) -> list[InteractionOpened]:
     """The interactions with these ids, with all that is needed to answer them."""
     ids = {entry.id for entry in wanted}
     if not ids:
