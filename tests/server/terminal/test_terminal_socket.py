@@ -270,7 +270,7 @@ async def test_two_clients_see_the_same_and_both_may_type(tmp_path: Path) -> Non
             for client in seats:
                 await client.until(b"from-second")
 
-        await until(lambda: not any(isinstance(each, ScrollbackSubscriber) for each in gc.get_objects()))
+        await until(lambda: not any(type(each) is ScrollbackSubscriber for each in gc.get_objects()))
 
 
 async def _until_closed(connection: ClientConnection) -> None:
