@@ -31,7 +31,7 @@ async def test_a_session_that_waits_holds_what_it_has_read_once(
     try:
         view = await console.launch(prompt)
         await idle(console, view.id)
-        await until(lambda: not any(isinstance(each, EncodingCache) for each in gc.get_objects()))
+        await until(lambda: not any(type(each) is EncodingCache for each in gc.get_objects()))
     finally:
         gc.enable()
     held = reachable_texts(console.runner.worker(view.id))

@@ -280,7 +280,7 @@ async def test_a_thousand_listeners_that_come_and_go_leave_nothing(testbed: Stre
     assert len(asyncio.all_tasks()) <= tasks
     assert not any(map(testbed.hub.has_subscribers, (EVERYTHING, f"session:{session.id}")))
     gc.collect()
-    assert sum(isinstance(thing, HubClient) for thing in gc.get_objects()) == 0
+    assert sum(type(thing) is HubClient for thing in gc.get_objects()) == 0
 
 
 async def test_a_listener_that_stalls_is_ended_and_others_are_not(testbed: StreamTestbed) -> None:
