@@ -35,7 +35,15 @@ AREAS = (
         (
             *(
                 f"{_SERVER}/{name}.py"
-                for name in ("session_commands", "runner", "inbox", "crash_recovery", "capacity", "preflight")
+                for name in (
+                    "session_creation",
+                    "session_commands",
+                    "runner",
+                    "inbox",
+                    "crash_recovery",
+                    "capacity",
+                    "preflight",
+                )
             ),
             *(f"{_SERVER}/{name}.py" for name in ("deletion", "worktrees", "workflows", "session_secrets")),
             f"{_SERVER}/sessions/*.py",

@@ -295,7 +295,6 @@ async def test_many_questions_at_once_do_not_lock_up(model: ModelServer, start: 
 
 async def test_no_line_is_longer_than_hosts_read(model: ModelServer, start: Start, tmp_path: Path) -> None:
     """F23: a big file edited: its whole content is in the display, and must not break the host."""
-    (tmp_path / "work").mkdir()
     path = tmp_path / "work" / "big.txt"
     path.write_text("start\n" + "a line of some length\n" * 80_000)
     steps = [

@@ -230,7 +230,7 @@ async def test_context_usage_adds_up(user: UserFolders) -> None:
 async def test_window_and_price_are_those_of_the_settings_everywhere(user: UserFolders) -> None:
     """S000-33"""
     price = {"input": 1_000_000.0, "output": 0.0}
-    user.write("~/.bobstay/settings.json", {"models": {"demo": {"context": 54_321, "output": 987, "price": price}}})
+    user.write("home/.bobstay/settings.json", {"models": {"demo": {"context": 54_321, "output": 987, "price": price}}})
     session = await user.open()
     events = [event async for event in session.run((Text("hello"),))]
     (started,) = [event for event in events if isinstance(event, TurnStarted)]
