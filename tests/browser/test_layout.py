@@ -18,7 +18,7 @@ from tests.browser.steps import (
     waiting_session,
 )
 from tests.browser.written_log import WrittenLog
-from tests.kit.waiting import DEADLINE
+from tests.kit.waiting import DEADLINE, until
 
 HOSTILE = "<img src=x onerror=alert(1)> \u202egnp.exe"
 
@@ -159,6 +159,8 @@ async def test_a_thousand_sessions_are_a_list_like_any_other(web: WebConsole) ->
             written.lines = [line.replace('"at": 1767', '"at": 1757') for line in written.lines]
         written.save(web.folder / "bobstay")
     await web.restart()
+    # A page that is open while the server still reads the logs is told of each session.
+    await until(lambda: not web.server.registry.pending)
     page = await open_page(web)
     heading = session_list(page).get_by_role("heading", name="Done")
     await expect(heading).to_have_text("Done200")
