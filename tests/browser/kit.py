@@ -150,10 +150,6 @@ class WebConsole:
         """The directory sessions work in unless told otherwise."""
         return self.server.work
 
-    @property
-    def page(self) -> Page:
-        return self.devices[0].page
-
     async def device(
         self,
         *,
