@@ -50,7 +50,7 @@ class Refused(Exception):  # noqa: N818 - it names what happened to the call
     def __init__(self, text: str, decided: Decided | None = None, ending: CallEnding = "", reason: str = "") -> None:
         super().__init__(text)
         self.decided = decided
-        self.ending = ending
+        self.ending: CallEnding = ending
         self.reason = reason
 
 
