@@ -24,7 +24,7 @@ _BEGUN = re.compile(rb"[A-Za-z][A-Za-z0-9-]*+[ \t]*+(?:=" + _VALUE + rb")?+")
 """The part of a broken entry that is well formed: what follows it is not looked at twice."""
 _QUOTING = re.compile(rb'["\\\t\r]')
 _TOKEN = re.compile(rb'[ \t\r]+|\\.|"|[^ \t\r\\"]+', re.DOTALL)
-_ESCAPED = {b"\\t": b"\t", b"\\b": b"\b", b"\\n": b"\n", b'\\"': b'"', b"\\\\": b"\\", b"\\\n": b""}
+_ESCAPED: dict[bytes, bytes] = {b"\\t": b"\t", b"\\b": b"\b", b"\\n": b"\n", b'\\"': b'"', b"\\\\": b"\\", b"\\\n": b""}
 
 
 class ConfigEntry(Struct, frozen=True):
@@ -121,7 +121,8 @@ def _unquoted(written: bytes) -> bytes:
         return bare
     value, spaces = bytearray(), b""
     quoted = False
-    for token in _TOKEN.findall(written):
+    tokens: list[bytes] = _TOKEN.findall(written)
+    for token in tokens:
         if token[:1] in b" \t\r" and not quoted:
             spaces += b" " * len(token) if value else b""
             continue

@@ -1,6 +1,6 @@
 """What the adapters need of HTTP exchanges with model servers, whatever the API format."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ E = TypeVar("E")
 
 
 @contextmanager
-def provider_errors() -> Iterator[None]:
+def provider_errors() -> Generator[None, None, None]:
     """Turn the errors of the HTTP client into those of a provider."""
     try:
         yield
