@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +9,10 @@ from playwright.async_api import Locator, Page, expect
 
 from tests.browser.kit import WebConsole
 from tests.browser.steps import init_repository
+from tests.kit.process_sessions import FAKE
 from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 
-FAKE_ENGINE = Path(__file__).parents[1] / "server/process/fake_engine.py"
 DONE = Step(blocks=[Say("All done.")])
 PLAN = "# Overview\n\nMake the cart safe.\n\n1. Add a lock\n2. Run the tests\n"
 FILE = "".join(f"line {number}\n" for number in range(1, 31))
@@ -299,7 +297,7 @@ async def test_two_requests_are_gone_through_and_a_key_means_the_one_in_view(web
 
 async def test_a_request_of_a_sub_agent_says_whose_it_is(web: WebConsole) -> None:
     """FM-37."""
-    web.server.services.options.engines["fake"] = (sys.executable, "-S", str(FAKE_ENGINE))
+    web.server.services.options.engines["fake"] = FAKE
     assert (await web.server.post("/api/v1/trust", {"cwd": str(web.work)})).status == 200
     session = await web.launch("ask agent", engine="fake")
     page = await web.open(f"/session/{session}")

@@ -3,9 +3,7 @@
 import asyncio
 import json
 import re
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +12,10 @@ from playwright.async_api import Locator, Page, expect
 from bobstay.server.db.draft_table import draft_of
 from tests.browser.kit import WebConsole
 from tests.browser.steps import init_repository
+from tests.kit.process_sessions import FAKE
 from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Call, Counts, Gate, Say, Step
 
-FAKE_ENGINE = Path(__file__).parents[1] / "server/process/fake_engine.py"
 PASTE = """(text) => {
     const data = new DataTransfer();
     data.setData("text/plain", text);
@@ -283,7 +281,7 @@ async def test_escape_twice_stops_and_cutting_text_does_not(web: WebConsole) -> 
 
 
 async def test_a_stop_that_takes_long_may_be_forced_after_a_question(web: WebConsole) -> None:
-    web.server.services.options.engines["fake"] = (sys.executable, "-S", str(FAKE_ENGINE))
+    web.server.services.options.engines["fake"] = FAKE
     assert (await web.server.post("/api/v1/trust", {"cwd": str(web.work)})).status == 200
     session = await web.launch("unresponsive", engine="fake")
     device = await web.device()
