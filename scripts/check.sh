@@ -42,17 +42,25 @@ web() {
     npm --prefix web run --silent check
 }
 
-if [ "${1:-}" = --quick ]; then start pyright pyright; else start mypy "$bin/mypy" --no-error-summary; fi
-check ruff "$bin/ruff" check --quiet src tests scripts benchmarks
-check format "$bin/ruff" format --check --quiet src tests scripts benchmarks
-check length "$bin/python" scripts/check_length.py
-check names "$bin/python" scripts/check_names.py
-check events "$bin/python" scripts/check_events.py
-check system-calls "$bin/python" scripts/check_system_calls.py
+quick_lint() {
+    check ruff "$bin/ruff" check --quiet src tests scripts benchmarks
+    check format "$bin/ruff" format --check --quiet src tests scripts benchmarks
+    check length "$bin/python" scripts/check_length.py
+    check names "$bin/python" scripts/check_names.py
+    check events "$bin/python" scripts/check_events.py
+    check system-calls "$bin/python" scripts/check_system_calls.py
+    [ ${#failed[@]} -eq 0 ]
+}
+
 if [ "${1:-}" = --quick ]; then
-    check tests "$bin/python" -m pytest -q -n "${JOBS:-3}" --dist loadfile tests/unit tests/flow
+    start pyright pyright
+    start lint quick_lint
+    check tests "$bin/python" -m pytest -q -n "${JOBS:-3}" --dist worksteal tests/unit tests/flow
+    check lint finish lint
     check pyright finish pyright
 else
+    start mypy "$bin/mypy" --no-error-summary
+    quick_lint
     check dead-code "$bin/python" scripts/check_dead_code.py
     check schemas "$bin/python" scripts/make_schemas.py --check
     check openapi "$bin/python" scripts/make_openapi.py --check
