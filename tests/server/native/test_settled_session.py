@@ -1,4 +1,4 @@
-"""A session of the server is settled when its log is, and shows nothing before."""
+"""A session of the server waits for its log, and keeps the state of its engine that of the log."""
 
 import asyncio
 from pathlib import Path
@@ -6,7 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bobstay.model.event import Noted
+from bobstay.engine.journal import Journal
+from bobstay.engine.state import State
+from bobstay.model.event import Event, Noted
 from bobstay.server.sessions.open_session import LoadedLog, OpenSession
 from bobstay.server.sessions.session_index import NoIndex
 from bobstay.server.sessions.session_view import SessionView
@@ -54,4 +56,30 @@ async def test_nothing_is_shown_before_it_is_stored(log: HeldLog) -> None:
     frames = [msgspec.json.decode(frame) for frame in await client.next_batch()]
     assert [frame["data"]["text"] for frame in frames] == ["first", "second"]
     assert [view.seq for view in views] == [1, 2]
+    log.close()
+
+
+class Observer:
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def apply(self, event: Event) -> None:
+        assert isinstance(event, Noted)
+        self.texts.append(event.text)
+
+
+async def test_an_engine_that_starts_folds_each_event_once(log: HeldLog) -> None:
+    log.held = None
+    session, observer = opened(log, Hub()), Observer()
+    session.record(Noted("before"))
+    branch = await session.begin_engine()
+    journal = Journal(session, State())
+    journal.observers.append(observer)
+    session.record(Noted("by others, meanwhile"))
+    journal.record(Noted("its own"))
+    session.attach_engine(journal)
+    session.record(Noted("by others, later"))
+    assert [envelope.event for envelope in branch] == [Noted("before")]
+    assert sorted(observer.texts) == ["by others, later", "by others, meanwhile", "its own"]
+    session.detach_engine()
     log.close()

@@ -1,5 +1,6 @@
 """A session that this server writes: appends events to its log, publishes them and queues them for projection."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Protocol
@@ -29,10 +30,16 @@ class LoadedLog(Struct):
     """Entries that were not published."""
 
 
-class EngineRecorder(Protocol):
-    """Records an event in the state of an engine and in the log."""
+class EngineJournal(Protocol):
+    """Keeps the state of an engine that of the log."""
 
-    def record(self, event: Durable) -> Envelope: ...
+    def record(self, event: Durable) -> Envelope:
+        """Store an event, then fold it."""
+        ...
+
+    def catch_up(self, events: Iterable[Durable]) -> None:
+        """Fold events that are in the log already."""
+        ...
 
 
 class OpenSession:
@@ -51,8 +58,10 @@ class OpenSession:
         self.reader = loaded.reader
         self.inputs = loaded.inputs
         """Ids of inputs by the client ids of their senders."""
-        self._engine: EngineRecorder | None = None
-        """The engine that runs it in this process, if any: events of others must be recorded through it."""
+        self._engine: EngineJournal | None = None
+        """That of the engine that runs it in this process, if any: events of others must be recorded through it."""
+        self._missed: list[Durable] | None = None
+        """Events of others that were recorded while an engine is starting."""
         self._publisher = publisher
         self._index = index
         self._changed = changed
@@ -70,14 +79,24 @@ class OpenSession:
         """
         if self._engine is not None:
             return self._engine.record(event)
-        return self.append(event, sync=True)
+        envelope = self.append(event, sync=True)
+        if self._missed is not None:
+            self._missed.append(event)
+        return envelope
 
-    def attach_engine(self, engine: EngineRecorder) -> None:
-        """Record events of others through this engine, so that its state stays that of the log."""
+    async def begin_engine(self) -> list[Envelope]:
+        """The entries of the current branch, for an engine that starts with them; `attach_engine` follows."""
+        self._missed = []
+        return await asyncio.to_thread(self.branch, self.head)
+
+    def attach_engine(self, engine: EngineJournal) -> None:
+        """Let an engine catch up, and record events of others through it, so that its state stays that of the log."""
+        missed, self._missed = self._missed or (), None
+        engine.catch_up(missed)
         self._engine = engine
 
     def detach_engine(self) -> None:
-        self._engine = None
+        self._engine = self._missed = None
 
     def show(self, event: Live) -> None:
         """Publish an event that is not stored."""
@@ -125,9 +144,9 @@ class OpenSession:
         self.log.when_stored(partial(self._announce, before, after, envelope))
         return envelope
 
-    def branch(self) -> list[Envelope]:
-        """The entries of the current branch, without those of abandoned branches."""
-        head, tree = self.head, LogTree()
+    def branch(self, head: str = "") -> list[Envelope]:
+        """The entries up to `head`, or to the last one, without those of abandoned branches."""
+        head, tree = head or self.head, LogTree()
         for envelope in self.reader.read():
             tree.add(envelope)
         return tree.path_to(head)

@@ -65,7 +65,7 @@ class NativeWorker:
         self._bypass = BypassTimer(self._end_bypass)
 
     async def start(self) -> None:
-        branch = await asyncio.to_thread(self._open.branch)
+        branch = await self._open.begin_engine()
         try:
             self._inner = await open_session(
                 self._options(),
@@ -74,16 +74,14 @@ class NativeWorker:
                 history=OpenedLog(self._open, branch, []),
             )
         except StartError as error:
+            self._open.detach_engine()
             self._open.record(WorkerExited(self.id, "native", self.epoch, why="not_started", error=str(error)))
             raise WorkerError(str(error)) from error
         pending = {entry.id for entry in self._open.view.interactions}
         for event in (envelope.event for envelope in branch if pending):
             if isinstance(event, InteractionOpened) and event.id in pending:
                 self._parts.inbox.observe(self._open.id, event)  # it can be answered before the turn reaches it
-        # Events recorded during the start are in the log, but were not read yet.
-        journal = self._inner.driver.journal
-        journal.catch_up(envelope.event for envelope in self._open.read(branch[-1].seq if branch else 0))
-        self._open.attach_engine(journal)
+        self._open.attach_engine(self._inner.driver.journal)
         self._inner.background.listeners.append(lambda _: self.nudge())
         self._open.record(WorkerStarted(self.id, "native", self.epoch))
         self._bypass.set(self._inner.mode, self._open.view.config.bypass_until)
