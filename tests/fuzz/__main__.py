@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from tests.fuzz.oracle import holes
+from tests.fuzz.rule_sets import RuleSet, policy_bench
 from tests.fuzz.sandbox import Sandbox, SandboxError
-from tests.fuzz.scene import Scene, policy_bench
 from tests.fuzz.workers import run
 
 LEAST_SHARE = 20.0
@@ -41,11 +41,11 @@ def main() -> int:
 
 def replay(text: str) -> int:
     given = json.loads(text)
-    scene = Scene(*(tuple(given.get(name, ())) for name in ("allow", "deny", "ask")))
-    allowed = policy_bench(scene)(given["command"])
+    rule_set = RuleSet(*(tuple(given.get(name, ())) for name in ("allow", "deny", "ask")))
+    allowed = policy_bench(rule_set)(given["command"])
     with Sandbox() as sandbox:
         report = sandbox.run(given["command"])
-    found = holes(report, scene)
+    found = holes(report, rule_set)
     print("the policy allows it" if allowed else "the policy does not allow it")
     print(f"what it did: {json.dumps(report)}")
     print("\n".join(f"not permitted: it {sentence}" for sentence in found) or "nothing it did was forbidden")

@@ -1,4 +1,4 @@
-"""One run of the fuzzer: draws scenes and commands, judges them, runs the allowed ones, collects holes."""
+"""One run of the fuzzer: draws rule sets and commands, judges them, runs the allowed ones, collects holes."""
 
 import json
 import shlex
@@ -11,13 +11,13 @@ from msgspec import Struct
 from tests.fuzz.generator import Generator
 from tests.fuzz.minimise import minimise
 from tests.fuzz.oracle import holes
+from tests.fuzz.rule_sets import Bench, Judge, RuleSet, draw, policy_bench
 from tests.fuzz.sandbox import Report, Sandbox
-from tests.fuzz.scene import Bench, Judge, Scene, draw, policy_bench
 
 BATCH = 100
-"""Commands that are run in one scene."""
+"""Commands that are run with one rule set."""
 TRIES = 25
-"""The maximum of commands drawn in one scene per command to run, because some scenes allow little."""
+"""The maximum of commands drawn with one rule set per command to run, because some rule sets allow little."""
 MOST_DRAWN = 100
 """The maximum of commands drawn in total per command to run."""
 MOST_HOLES = 20
@@ -31,11 +31,11 @@ class Hole(Struct, frozen=True):
     command: str
     """The minimised command."""
     original: str
-    scene: Scene
+    rule_set: RuleSet
     evidence: tuple[str, ...]
 
     def __str__(self) -> str:
-        rules = {"allow": self.scene.allow, "deny": self.scene.deny, "ask": self.scene.ask}
+        rules = {"allow": self.rule_set.allow, "deny": self.rule_set.deny, "ask": self.rule_set.ask}
         lines = [f"HOLE  {self.command!r}", f"  found as {self.original!r}"]
         lines += [f"  {name} {', '.join(texts)}" for name, texts in rules.items() if texts]
         lines += [f"  it {sentence}" for sentence in self.evidence[:5]]
@@ -50,7 +50,7 @@ class Tally(Struct):
     generated: int = 0
     allowed: int = 0
     executed: int = 0
-    """Different commands that were run; the same one in the same scene counts once."""
+    """Different commands that were run; the same one in the same rule set counts once."""
     late: int = 0
     holes: list[Hole] = []
 
@@ -88,7 +88,7 @@ class Campaign:
         """Run until this many commands were run, this many holes were found, or the time is over."""
         self._most_holes = most_holes
         deadline = time.monotonic() + seconds
-        waiting: tuple[Scene, Judge, list[str]] | None = None
+        waiting: tuple[RuleSet, Judge, list[str]] | None = None
         while True:
             running = len(waiting[2]) if waiting else 0
             over = time.monotonic() > deadline or len(self.tally.holes) >= most_holes
@@ -105,57 +105,57 @@ class Campaign:
                 return self.tally
             waiting = following
 
-    def _draw(self, wanted: int) -> tuple[Scene, Judge, list[str]]:
-        scene = draw(self._dice)
-        judge = self._bench(scene)
-        generator = Generator(self._dice, scene)
+    def _draw(self, wanted: int) -> tuple[RuleSet, Judge, list[str]]:
+        rule_set = draw(self._dice)
+        judge = self._bench(rule_set)
+        generator = Generator(self._dice, rule_set)
         found: list[str] = []
         for _ in range(TRIES * wanted):
             command = generator.command()
             self.tally.generated += 1
-            if not self._allows(judge, scene, command):
+            if not self._allows(judge, rule_set, command):
                 continue
             self.tally.allowed += 1
-            key = hash((command, scene))
+            key = hash((command, rule_set))
             if key not in self._seen:
                 self._seen.add(key)
                 found.append(command)
                 if len(found) == wanted:
                     break
-        return scene, judge, found
+        return rule_set, judge, found
 
-    def _allows(self, judge: Judge, scene: Scene, command: str) -> bool:
+    def _allows(self, judge: Judge, rule_set: RuleSet, command: str) -> bool:
         try:
             return judge(command)
         except Exception as error:  # noqa: BLE001 - whatever a judge raises is a finding, not the end of the run
-            self._add(Hole(command, command, scene, (f"made the judge fail: {error!r}",)), type(error).__name__)
+            self._add(Hole(command, command, rule_set, (f"made the judge fail: {error!r}",)), type(error).__name__)
             return False
 
-    def _judge_reports(self, scene: Scene, judge: Judge, commands: list[str], reports: list[Report]) -> None:
+    def _judge_reports(self, rule_set: RuleSet, judge: Judge, commands: list[str], reports: list[Report]) -> None:
         for command, report in zip(commands, reports, strict=True):
             self.tally.executed += 1
             self.tally.late += "late" in report
-            if len(self.tally.holes) >= self._most_holes or not (evidence := holes(report, scene)):
+            if len(self.tally.holes) >= self._most_holes or not (evidence := holes(report, rule_set)):
                 continue
             if "late" in report:  # a command that timed out may have left traces it would have removed: run it again
-                evidence = holes(self._sandbox.run(command), scene)
+                evidence = holes(self._sandbox.run(command), rule_set)
             if evidence:
-                self._report(command, scene, judge, evidence)
+                self._report(command, rule_set, judge, evidence)
 
-    def _report(self, command: str, scene: Scene, judge: Judge, evidence: list[str]) -> None:
+    def _report(self, command: str, rule_set: RuleSet, judge: Judge, evidence: list[str]) -> None:
         late = 0
 
         def still_fails(shorter: str) -> bool:
             nonlocal late
-            if late >= MOST_LATE or not self._allows(judge, scene, shorter):
+            if late >= MOST_LATE or not self._allows(judge, rule_set, shorter):
                 return False
             report = self._sandbox.run(shorter)
             late += "late" in report
-            return bool(holes(report, scene))
+            return bool(holes(report, rule_set))
 
         smallest = minimise(command, still_fails)
-        evidence = holes(self._sandbox.run(smallest), scene) or evidence
-        self._add(Hole(smallest, command, scene, tuple(evidence)), smallest)
+        evidence = holes(self._sandbox.run(smallest), rule_set) or evidence
+        self._add(Hole(smallest, command, rule_set, tuple(evidence)), smallest)
 
     def _add(self, hole: Hole, key: str) -> None:
         if key not in self._known:

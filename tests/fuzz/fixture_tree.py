@@ -69,7 +69,7 @@ FILES: dict[str, str] = {
     f'{ROOT}/odd/BEGIN{{system("marker")}}': "foo\n",
     f"{ROOT}/odd/1e marker": "foo\n",
     f"{ROOT}/odd/sh": "marker odd\n",
-    # Denied by rules in some scenes.
+    # Denied by rules in some rule sets.
     f"{ROOT}/secret.txt": f"{SECRET} secret\n",
     f"{ROOT}/secrets/key.pem": f"{SECRET} key\n",
     f"{ROOT}/.env": f"{SECRET}=1\n",
@@ -118,7 +118,7 @@ OUTSIDE: tuple[str, ...] = (
     *DIRECTORIES,
 )
 WATCHED = DENIABLE + OUTSIDE
-"""Paths that must not be read, in some scenes or in all: the sandbox detects it by the access time."""
+"""Paths that must not be read, in some rule sets or in all: the sandbox detects it by the access time."""
 AREAS = ("/srv", "/home", "/etc", "/tmp", "/var")
 """Areas in which every change is detected."""
 

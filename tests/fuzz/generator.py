@@ -5,18 +5,18 @@ from random import Random
 
 from tests.fuzz import arguments, benign, forwarding, hostile, shapes
 from tests.fuzz.mutation import mutate, respell
-from tests.fuzz.scene import Scene
+from tests.fuzz.rule_sets import RuleSet
 
 
 class Generator:
-    """Draws commands for one scene; the same dice give the same commands."""
+    """Draws commands for one rule set; the same dice give the same commands."""
 
-    def __init__(self, dice: Random, scene: Scene) -> None:
+    def __init__(self, dice: Random, rule_set: RuleSet) -> None:
         self.dice = dice
-        self.payloads = hostile.DENIED_PAYLOADS if scene.broad else hostile.PAYLOADS
-        self.shapes = shapes.PLAIN if scene.broad else shapes.SHAPES
-        self.tools = not scene.broad
-        ruled = [command for rule in scene.allow for command in benign.RULED.get(rule, ())]
+        self.payloads = hostile.DENIED_PAYLOADS if rule_set.broad else hostile.PAYLOADS
+        self.shapes = shapes.PLAIN if rule_set.broad else shapes.SHAPES
+        self.tools = not rule_set.broad
+        ruled = [command for rule in rule_set.allow for command in benign.RULED.get(rule, ())]
         self.pools = (benign.COMMANDS, tuple(ruled) or benign.COMMANDS)
 
     def command(self) -> str:

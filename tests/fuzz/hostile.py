@@ -201,7 +201,7 @@ DENIED_PAYLOADS = (
     "grep -r . secrets",
     "git diff --no-index a.txt secret.txt",
 )
-"""For scenes that allow everything not denied: spellings and wrappers in which a deny rule must find the command."""
+"""For rule sets that allow everything not denied: spellings and wrappers in which a deny rule must find the command."""
 
 WORDS = (
     "$({P})",

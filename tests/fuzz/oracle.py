@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterable
 
 from tests.fuzz import fixture_tree
+from tests.fuzz.rule_sets import REAL, WRITING, RuleSet
 from tests.fuzz.sandbox import Report
-from tests.fuzz.scene import REAL, WRITING, Scene
 
 GUARDED = frozenset((".git", ".vscode", ".bashrc", ".envrc", ".mcp.json"))
 """Paths of the file tree that a redirection never writes, whatever is allowed."""
@@ -20,36 +20,36 @@ HIDDEN = {
     "Read(**/*.pem)": "secrets/key.pem",
     "Read(.env)": ".env",
 }
-"""The meaning of each path rule in scenes, as the beginning of a path below the project."""
+"""The meaning of each path rule in rule sets, as the beginning of a path below the project."""
 
 
-def holes(report: Report, scene: Scene) -> list[str]:
+def holes(report: Report, rule_set: RuleSet) -> list[str]:
     """The actions of the command that were not permitted, one sentence each."""
-    found = [f"ran {call}" for call in report.get("ran", ()) if not may_run(call, scene)]
-    if not scene.broad:
-        found += [f"changed {path}" for path in report.get("changed", ()) if not may_change(path, scene)]
+    found = [f"ran {call}" for call in report.get("ran", ()) if not may_run(call, rule_set)]
+    if not rule_set.broad:
+        found += [f"changed {path}" for path in report.get("changed", ()) if not may_change(path, rule_set)]
         found += ["connected to the loopback"] if report.get("connected") else []
-    given = any(may_run(call, scene) and _takes_any_words(call, scene) for call in report.get("ran", ()))
+    given = any(may_run(call, rule_set) and _takes_any_words(call, rule_set) for call in report.get("ran", ()))
     for path in report.get("read", ()):
         # A rule that allows a program any words also allows patterns, for which the shell lists directories.
-        if not may_read(path, scene) and not (given and path in fixture_tree.DIRECTORIES):
+        if not may_read(path, rule_set) and not (given and path in fixture_tree.DIRECTORIES):
             found.append(f"read {path}")
     if "impossible" in report:
         found.append(f"cannot be run as it was judged: {report['impossible']}")
     return found
 
 
-def may_run(call: list[str], scene: Scene) -> bool:
+def may_run(call: list[str], rule_set: RuleSet) -> bool:
     words = [os.path.basename(call[0]), *call[1:]]
-    if any(_covers(rule, words) for rule in (*scene.deny, *scene.ask)):
+    if any(_covers(rule, words) for rule in (*rule_set.deny, *rule_set.ask)):
         return False
-    return scene.broad or any(_covers(rule, _user_words(call)) for rule in scene.allow)
+    return rule_set.broad or any(_covers(rule, _user_words(call)) for rule in rule_set.allow)
 
 
-def _takes_any_words(call: list[str], scene: Scene) -> bool:
+def _takes_any_words(call: list[str], rule_set: RuleSet) -> bool:
     """Whether a rule allows the call and leaves its last word open."""
     words = _user_words(call)
-    return any(_covers(rule, words) and _covers(rule, words[:-1]) for rule in scene.allow)
+    return any(_covers(rule, words) and _covers(rule, words[:-1]) for rule in rule_set.allow)
 
 
 def _user_words(call: list[str]) -> list[str]:
@@ -58,29 +58,29 @@ def _user_words(call: list[str]) -> list[str]:
     return [os.path.basename(path) if path.startswith(PROGRAM_DIRECTORIES) else path, *arguments]
 
 
-def may_change(path: str, scene: Scene) -> bool:
+def may_change(path: str, rule_set: RuleSet) -> bool:
     below = _below(path)
     if below is None:
         return path == TEMPORARY  # the directory itself: some program had a temporary file there
-    if any(rule in scene.allow for rule in WRITING):
+    if any(rule in rule_set.allow for rule in WRITING):
         return True  # files that git writes are not predicted here
     if below == ".git":
         return True  # git creates and removes a lock there; a file that remains is reported by its own name
-    if GUARDED.intersection(below.split("/")) or _within(below, _of(scene.deny, HIDDEN | KEPT)):
+    if GUARDED.intersection(below.split("/")) or _within(below, _of(rule_set.deny, HIDDEN | KEPT)):
         return False
-    trees = _of(scene.allow, TREES)
+    trees = _of(rule_set.allow, TREES)
     if _within(below, trees):
         return True
     directory = f"{below}/" if below else ""
     return any(tree.startswith(directory) for tree in trees)  # a new file also changes the directory it is in
 
 
-def may_read(path: str, scene: Scene) -> bool:
+def may_read(path: str, rule_set: RuleSet) -> bool:
     below = _below(path)
     if below is not None:
         # `git add` reads what it adds, so a rule that allows it allows that.
-        return any(rule in scene.allow for rule in WRITING) or not _within(below, _of(scene.deny, HIDDEN))
-    return scene.broad or any(rule in scene.allow for rule in (*REAL, *WRITING))
+        return any(rule in rule_set.allow for rule in WRITING) or not _within(below, _of(rule_set.deny, HIDDEN))
+    return rule_set.broad or any(rule in rule_set.allow for rule in (*REAL, *WRITING))
 
 
 def _below(path: str) -> str | None:

@@ -13,8 +13,8 @@ from tests.fuzz.campaign import Campaign
 from tests.fuzz.generator import Generator
 from tests.fuzz.minimise import minimise
 from tests.fuzz.oracle import holes
+from tests.fuzz.rule_sets import Bench, Judge, RuleSet, draw, policy_bench
 from tests.fuzz.sandbox import Sandbox, SandboxError, _arguments
-from tests.fuzz.scene import Bench, Judge, Scene, draw, policy_bench
 
 EXECUTED = 1_000
 RUNS = 8
@@ -93,69 +93,69 @@ def test_nothing_the_policy_allows_does_what_nobody_permitted(
 
 @pytest.mark.parametrize("command", HARM)
 def test_harm_is_seen(sandbox: Sandbox, command: str) -> None:
-    assert HARM[command] in holes(sandbox.run(command), Scene())
+    assert HARM[command] in holes(sandbox.run(command), RuleSet())
     assert sandbox.run("true") == {}, "the file tree was not restored"
 
 
 @pytest.mark.parametrize("command", HARMLESS)
 def test_looking_is_no_harm(sandbox: Sandbox, command: str) -> None:
-    assert holes(sandbox.run(command), Scene()) == []
+    assert holes(sandbox.run(command), RuleSet()) == []
 
 
 def test_rules_decide_what_is_harm(sandbox: Sandbox) -> None:
     npm = sandbox.run("npm run test -- -x")
-    assert not holes(npm, Scene(allow=("Bash(npm run test:*)",)))
-    assert holes(npm, Scene(allow=("Bash(npm run lint *)",)))
-    assert holes(npm, Scene(allow=("Bash(npm run test:*)",), ask=("Bash(npm run test -- -x)",)))
+    assert not holes(npm, RuleSet(allow=("Bash(npm run test:*)",)))
+    assert holes(npm, RuleSet(allow=("Bash(npm run lint *)",)))
+    assert holes(npm, RuleSet(allow=("Bash(npm run test:*)",), ask=("Bash(npm run test -- -x)",)))
     written = sandbox.run("echo x > docs/new.txt")
-    assert not holes(written, Scene(allow=("Edit(docs/**)",)))
-    assert holes(written, Scene(allow=("Edit(/logs/**)",)))
+    assert not holes(written, RuleSet(allow=("Edit(docs/**)",)))
+    assert holes(written, RuleSet(allow=("Edit(/logs/**)",)))
     secret = sandbox.run("cat docs/hidden/key.pem")
-    assert not holes(secret, Scene())
-    assert holes(secret, Scene(deny=("Read(./secrets/**)",)))
+    assert not holes(secret, RuleSet())
+    assert holes(secret, RuleSet(deny=("Read(./secrets/**)",)))
     listed = sandbox.run("cargo build ../*")
-    assert not holes(listed, Scene(allow=("Bash(cargo build:*)",)))
-    assert holes(listed, Scene(allow=("Bash(cargo build)",)))
-    assert "read /srv" in holes(sandbox.run("cargo build; seq ../*"), Scene(allow=("Bash(cargo build:*)",)))
-    assert holes(sandbox.run("cargo build ../*; cat ../other/*"), Scene(allow=("Bash(cargo build:*)",)))
+    assert not holes(listed, RuleSet(allow=("Bash(cargo build:*)",)))
+    assert holes(listed, RuleSet(allow=("Bash(cargo build)",)))
+    assert "read /srv" in holes(sandbox.run("cargo build; seq ../*"), RuleSet(allow=("Bash(cargo build:*)",)))
+    assert holes(sandbox.run("cargo build ../*; cat ../other/*"), RuleSet(allow=("Bash(cargo build:*)",)))
     denied = sandbox.run("nice rm x")
-    assert holes(denied, Scene(allow=("Bash",), deny=("Bash(rm:*)",)))
-    assert not holes(denied, Scene(allow=("Bash",), deny=("Bash(curl *)",)))
+    assert holes(denied, RuleSet(allow=("Bash",), deny=("Bash(rm:*)",)))
+    assert not holes(denied, RuleSet(allow=("Bash",), deny=("Bash(curl *)",)))
 
 
-def trusts_sort(scene: Scene) -> Judge:
+def trusts_sort(rule_set: RuleSet) -> Judge:
     """As if every option of sort only read."""
-    real = policy_bench(scene)
+    real = policy_bench(rule_set)
     return lambda command: bool(re.fullmatch(r"sort( [\w./=:~-]+)*", command)) or real(command)
 
 
-def blind_in_double_quotes(scene: Scene) -> Judge:
+def blind_in_double_quotes(rule_set: RuleSet) -> Judge:
     """As if nothing in double quotes could run."""
-    real = policy_bench(scene)
+    real = policy_bench(rule_set)
     return lambda command: real(re.sub(r'"[^"]*"', "x", command))
 
 
-def sees_the_first_command_only(scene: Scene) -> Judge:
+def sees_the_first_command_only(rule_set: RuleSet) -> Judge:
     """As if nothing but `&&` separated commands."""
-    real = policy_bench(scene)
+    real = policy_bench(rule_set)
     return lambda command: all(real(re.split(r"[;|\n]", part)[0]) for part in command.split("&&"))
 
 
-def overlooks_redirections(scene: Scene) -> Judge:
+def overlooks_redirections(rule_set: RuleSet) -> Judge:
     """As if `>` and `>|` did not write."""
-    real = policy_bench(scene)
+    real = policy_bench(rule_set)
     return lambda command: real(re.sub(r">\|? *\w+", "", command))
 
 
-def follows_no_links(scene: Scene) -> Judge:
+def follows_no_links(rule_set: RuleSet) -> Judge:
     """As if a link were an ordinary file."""
-    real = policy_bench(scene)
+    real = policy_bench(rule_set)
     return lambda command: real(re.sub(r"\b(link|up|docs/out.txt)\b", "src", command))
 
 
-def forgets_denials(scene: Scene) -> Judge:
+def forgets_denials(rule_set: RuleSet) -> Judge:
     """As if what is allowed were never denied."""
-    return policy_bench(scene._replace(deny=()))
+    return policy_bench(rule_set._replace(deny=()))
 
 
 @pytest.mark.timeout(LONGEST)
@@ -175,7 +175,7 @@ def test_a_planted_hole_is_found_in_a_few_runs(sandbox: Sandbox, bench: Bench) -
     hole = next((hole for tally in runs for hole in tally.holes), None)
     assert hole is not None, bench.__doc__
     assert repr(hole.command) in str(hole)
-    assert not policy_bench(hole.scene)(hole.command), f"this one was not planted: {hole}"
+    assert not policy_bench(hole.rule_set)(hole.command), f"this one was not planted: {hole}"
 
 
 def test_the_same_seed_draws_the_same_commands() -> None:

@@ -1,4 +1,4 @@
-"""Scenes: the rules a batch of commands is judged by, and the policy that judges them."""
+"""Rule sets: the rules a batch of commands is judged by, and the policy that judges them."""
 
 from collections.abc import Callable
 from random import Random
@@ -13,7 +13,7 @@ Judge: TypeAlias = Callable[[str], bool]
 """Whether a command may run without asking."""
 
 
-class Scene(NamedTuple):
+class RuleSet(NamedTuple):
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
@@ -24,8 +24,8 @@ class Scene(NamedTuple):
         return "Bash" in self.allow
 
 
-Bench: TypeAlias = Callable[[Scene], Judge]
-"""Creates the judge of a scene; a planted hole is a separate bench."""
+Bench: TypeAlias = Callable[[RuleSet], Judge]
+"""Creates the judge of a rule set; a planted hole is a separate bench."""
 
 RECORDED = (
     "Bash(npm run test:*)",
@@ -74,25 +74,25 @@ DENIED = ("Bash(marker:*)", "Bash(rm:*)", "Bash(curl *)", "Bash(npm publish:*)",
 UNEDITED = ("Edit(secrets/**)", "Edit(docs/changes.txt)", "Edit(./logs/**)")
 
 
-def draw(dice: Random) -> Scene:
+def draw(dice: Random) -> RuleSet:
     """Rules of one of several kinds: none, some narrow ones, or everything but what is denied."""
     kind = dice.random()
     if kind < 0.2:
-        return Scene(deny=_some(dice, DENIED, 0, 2))
+        return RuleSet(deny=_some(dice, DENIED, 0, 2))
     if kind < 0.3:
-        return Scene(("Bash",), (DENIED[0], *_some(dice, DENIED[1:], 1, 3), *_some(dice, READS, 0, 2)))
+        return RuleSet(("Bash",), (DENIED[0], *_some(dice, DENIED[1:], 1, 3), *_some(dice, READS, 0, 2)))
     allow = [*_some(dice, RECORDED, 1, 5), *_some(dice, EDITS, 0, 1)]
     if kind < 0.65:
         allow += _some(dice, REAL, 1, 4)
     if kind > 0.9:
         allow += _some(dice, WRITING, 1, 2)
     deny = (*_some(dice, DENIED, 0, 2), *_some(dice, READS, 0, 2), *_some(dice, UNEDITED, 0, 1))
-    return Scene(tuple(allow), deny, _some(dice, ("Bash(git push *)", "Bash(npm run test -- --watch:*)"), 0, 1))
+    return RuleSet(tuple(allow), deny, _some(dice, ("Bash(git push *)", "Bash(npm run test -- --watch:*)"), 0, 1))
 
 
-def policy_bench(scene: Scene) -> Judge:
+def policy_bench(rule_set: RuleSet) -> Judge:
     """The real policy, with the file tree of the sandbox."""
-    lists = ((Effect.ALLOW, scene.allow), (Effect.DENY, scene.deny), (Effect.ASK, scene.ask))
+    lists = ((Effect.ALLOW, rule_set.allow), (Effect.DENY, rule_set.deny), (Effect.ASK, rule_set.ask))
     rules = [Rule.parse(text, effect, "project") for effect, texts in lists for text in texts]
     policy = Policy(
         "default",
