@@ -96,6 +96,8 @@ class CommandHooks:
         return [hook for hook in named if matches_condition(hook.condition, call, home=home)]
 
     async def _run_in_background(self, hook: SettingsHook, call: HookCall, payload: bytes, number: int) -> None:
+        # Nobody waits to read the variables it exports, and the folder for them may be gone when it writes.
+        call = msgspec.structs.replace(call, env_files="")
         outcome = await self._run_hook(hook, call, payload, number)
         # Too late for a decision: only its context and messages are delivered.
         self._late.append(HookOutcome(context=outcome.context, messages=outcome.messages))

@@ -16,6 +16,7 @@ from bobstay.model.message import Text
 from bobstay.tools.shell_session import ShellLimits
 from tests.kit.proxy_server import proxying
 from tests.kit.user_folders import UserFolders
+from tests.kit.waiting import until
 from tests.kit.web_server import serving
 from tests.unit.engine.test_call_scheduler import ready
 
@@ -103,6 +104,18 @@ async def test_a_hook_by_http_is_sent_through_the_proxy_of_the_environment(user:
             user.variables["HTTP_PROXY"] = f"http://{proxy.address}"
             await (await user.open()).close()
             assert proxy.asked == ["POST http://hooks.example.com/began HTTP/1.1"]
+
+
+async def test_a_hook_in_the_background_gets_no_file_for_variables(user: UserFolders, tmp_path: Path) -> None:
+    """Nobody waits for it: when it writes, the variables have been read and the file's folder is gone."""
+    told = tmp_path / "told"
+    command = f'echo "[$CLAUDE_ENV_FILE]" > {told}.new; mv {told}.new {told}'
+    hook = {"type": "command", "command": command, "async": True}
+    user.write("home/.bobstay/settings.json", {"hooks": {"SessionStart": [{"hooks": [hook]}]}})
+    session = await user.open(trust=True)
+    await until(told.exists)
+    await session.close()
+    assert told.read_text() == "[]\n"
 
 
 async def test_hooks_in_settings_that_are_not_run_are_told(user: UserFolders) -> None:
