@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from bobstay.engine.engine_ports import Answer
-from bobstay.model.event import BlockDone, Event, InteractionClosed, InteractionOpened, RunDone, ToolDone
+from bobstay.hooks.hook_event import HookMessage, HookOutcome
+from bobstay.model.event import BlockDone, Event, InteractionClosed, InteractionOpened, Noted, RunDone, ToolDone
 from bobstay.model.live_events import TextDelta, ToolProgress
 from bobstay.model.message import Text, ToolCall
 from bobstay.tools.base import Args, Context, Outcome, Tool
-from tests.kit.scripted_session import MakeSession, Person
+from tests.kit.scripted_session import MakeSession, Person, ScriptedHooks
 from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
@@ -109,6 +110,25 @@ async def test_an_open_question_is_withdrawn(model: ModelServer, make_session: M
     async with asyncio.timeout(DEADLINE):
         done = await session.run(prompt, stop)
     assert done.ending == "interrupted_tools"
+    assert [event.outcome for event in session.of(InteractionClosed)] == ["cancelled"]
+    assert not (session.work / "x").exists()
+
+
+async def test_a_request_is_closed_if_the_interrupt_comes_between_its_answer_and_its_end(
+    model: ModelServer, make_session: MakeSession
+) -> None:
+    """A hook answers with a message for the person, which is stored first."""
+    person = Person(lambda _: Answer(True))
+    person.hold = asyncio.Event()
+    answer = HookOutcome(permission={"behavior": "allow"}, messages=(HookMessage("I decide."),))
+    session = make_session(person=person, hooks=ScriptedHooks(PermissionRequest=lambda _: answer))
+
+    def stop(event: Event) -> None:
+        if isinstance(event, Noted):
+            session.driver.interrupt()
+
+    async with asyncio.timeout(DEADLINE):
+        await session.run(model.play("ask", Step(blocks=[Call("Bash", {"command": "touch x"}, "a")])), stop)
     assert [event.outcome for event in session.of(InteractionClosed)] == ["cancelled"]
     assert not (session.work / "x").exists()
 

@@ -60,7 +60,7 @@ class Approval:
         """The call as it is to run: an answer may change its input."""
         self.decided: Decided | None = None
         self.open_interaction = ""
-        """Id of the interaction that waits for an answer."""
+        """Id of the interaction that is not closed yet."""
         self._toolbox = toolbox
         self._hooked = hooked
         self._prior = prior
@@ -184,13 +184,13 @@ class Approval:
             yield opened
         notified = self._notify(opened)
         answer = await self._first_answer(opened, hook)
-        self.open_interaction = ""
         notes = [*hook.messages, *(messages_of(notified.result()) if notified and notified.done() else ())]
         for note in notes:
             yield note
         changed = self._changed_input(opened, answer)
         stored = None if changed is None else self._toolbox.redactor.redact_value(changed)
         outcome: Literal["allowed", "denied"] = "allowed" if answer.allow else "denied"
+        self.open_interaction = ""  # only now: an interrupt between the notes above closes it, too
         yield InteractionClosed(opened.id, outcome, answer.message, answer.by, stored)
         for event in self._apply_answer(answer, changed, stopped=hook.stopped):
             yield event
