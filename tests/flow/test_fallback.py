@@ -75,3 +75,30 @@ async def test_a_model_chosen_while_a_request_fails_is_asked_next(
     assert asked(model) == "claude-chosen"
     assert session.driver.state.model == "claude-chosen"
     assert session.of(ModelChanged) == []
+
+
+async def test_a_fallback_that_a_chosen_model_made_needless_is_left_for_that_model(
+    model: ModelServer, make_session: MakeSession
+) -> None:
+    session = make_session(fallbacks=("claude-weak",))
+    overloaded = Step(status=529, error_type="overloaded_error", times=6, then=FINE)
+
+    def choose(event: Event) -> None:
+        if isinstance(event, Requesting) and len(session.of(Requesting)) == 3:
+            session.driver.set_model("claude-chosen")
+
+    done = await session.run(model.play("busy", overloaded), choose)
+    assert session.of(ModelChanged) == [ModelChanged("claude-weak", "fallback", "claude-chosen")]
+    assert (done.text, asked(model)) == ("Fine.", "claude-weak")
+
+
+async def test_a_fallback_that_was_chosen_is_not_fallen_back_to(model: ModelServer, make_session: MakeSession) -> None:
+    session = make_session(fallbacks=("claude-weak", "claude-other"))
+    overloaded = Step(status=529, error_type="overloaded_error", times=6, then=FINE)
+
+    def choose(event: Event) -> None:
+        if isinstance(event, Requesting) and len(session.of(Requesting)) == 3:
+            session.driver.set_model("claude-weak")
+
+    await session.run(model.play("busy", overloaded), choose)
+    assert session.of(ModelChanged) == [ModelChanged("claude-other", "fallback", "claude-weak")]

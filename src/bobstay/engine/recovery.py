@@ -88,9 +88,10 @@ async def after_fault(turn: TurnState, step: Step, error: ProviderError) -> Asyn
             yield Retrying(attempt, policy.attempts, seconds, error.status, name, str(error))
             await turn.control.sleep(seconds)
         case FallBack(model=model):
-            turn.fallbacks.remove(model)
-            failed = step.route.name
-            if turn.route().name == failed:  # else a person has chosen another one meanwhile
+            failed, current = step.route.name, turn.route().name
+            if current in (failed, model):
+                turn.fallbacks.remove(model)
+            if current == failed:  # else a person has chosen another one meanwhile
                 yield ModelChanged(model, "fallback", failed)
         case Prune(call_ids=call_ids, tokens=tokens, images=images):
             turn.requests.reset()
