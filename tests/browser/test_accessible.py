@@ -1,5 +1,6 @@
 """Everybody can use every page: axe finds no violation, in both themes, on a desktop and on a phone."""
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -8,23 +9,13 @@ from msgspec import Struct
 from playwright.async_api import Browser, Page, expect
 
 from bobstay.server import static_files as page_files
-from tests.browser.kit import Device, Theme, WebConsole
+from tests.browser.kit import ROOT, Device, Theme, WebConsole
 from tests.browser.sample_sessions import SampleSessions, start_sample_sessions
 from tests.modelserver.server import ModelServer
 
 PANELS = ("Changes", "Files", "Terminal", "Tasks", "Context", "Events")
 SESSIONS = ("asking", "running", "question", "plan", "done", "failed")
-PARTS = (
-    "permissions",
-    "surroundings",
-    "keys",
-    "notifications",
-    "appearance",
-    "devices",
-    "people",
-    "audit",
-    "about",
-)
+PARTS: list[str] = re.findall(r'{ part: "(\w+)"', (ROOT / "web/src/pages/SettingsPage.tsx").read_text())
 PAGES = {
     "home": "/",
     "inbox": "/inbox",
@@ -68,6 +59,12 @@ async def busy(
                 await device.open("/")
             yield BusyConsole(web, samples, devices)
             samples.gate.open()
+
+
+def test_every_page_of_the_router_is_looked_at() -> None:
+    routes = set(re.findall(r'\bpath: "/([^"/]*)', (ROOT / "web/src/routes.tsx").read_text()))
+    assert routes == {re.split(r"[/?]", path)[1] for path in PAGES.values()} - {"nowhere"}
+    assert PARTS
 
 
 async def violations(device: Device, theme: Theme, within: str = "") -> list[str]:
