@@ -37,6 +37,19 @@ def test_the_file_that_is_checked_in_is_up_to_date(name: str, made: Any) -> None
     assert (ROOT / "docs" / name).read_text() == json.dumps(made(), indent=1) + "\n", "run scripts/make_openapi.py"
 
 
+def test_the_types_of_the_page_have_all_paths_and_fields() -> None:
+    """Their generator is not installed here, so names are compared and not files."""
+    spec, types = current_document(), (ROOT / "web/src/gen/api.ts").read_text()
+    paths, _, rest = types.partition("\nexport type webhooks")
+    assert set(re.findall(r'^    "(.+)": {$', paths, re.MULTILINE)) == spec["paths"].keys(), "run make api"
+    parts = re.split(r"^        (\w+): ", rest.partition("\n    responses: {")[0], flags=re.MULTILINE)
+    found = dict(zip(parts[1::2], parts[2::2], strict=True))
+    assert found.keys() == spec["components"]["schemas"].keys(), "run make api"
+    for name, schema in spec["components"]["schemas"].items():
+        fields = set(re.findall(r'^            "?([\w$-]+)"?\??: ', found[name], re.MULTILINE))
+        assert fields == schema.get("properties", {}).keys(), f"{name}: run make api"
+
+
 def test_every_endpoint_is_described() -> None:
     found = {(method, path) for method, path, _ in operations()}
     assert found == METHODS
