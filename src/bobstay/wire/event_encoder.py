@@ -40,14 +40,7 @@ from bobstay.model.live_events import (
     ToolProgress,
 )
 from bobstay.model.message import ToolCall
-from bobstay.model.session_events import (
-    ArtifactMade,
-    Configured,
-    InterruptAsked,
-    SessionChanged,
-    WorkerExited,
-    WorkerStarted,
-)
+from bobstay.model.session_events import ArtifactMade, Configured, InterruptAsked, SessionChanged, WorkerEvent
 from bobstay.redaction.redactor import Redactor
 from bobstay.wire import wire_frames
 from bobstay.wire.background_frames import BackgroundTasks
@@ -145,8 +138,7 @@ class EventEncoder:
                 | ArtifactMade()
                 | Configured()
                 | InterruptAsked()
-                | WorkerExited()
-                | WorkerStarted()
+                | WorkerEvent()
                 | Raw()
             ):
                 return ()
