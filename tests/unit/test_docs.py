@@ -14,6 +14,7 @@ import pytest
 
 from bobstay.cli.flag_parser import UsageError, parse_arguments
 from bobstay.cli.flags import FLAGS, Flag
+from bobstay.cli.main import COMMANDS
 from bobstay.config.secret_variables import PROVIDER_VARIABLES, SEARCH_VARIABLES
 from bobstay.config.settings import BashSettings, Permissions, SearchSettings, Settings, Timeouts
 from bobstay.http.client import HttpClient
@@ -57,6 +58,16 @@ def test_every_link_inside_the_documentation_leads_somewhere(page: Path) -> None
         assert not heading or heading in headings(target), f"{page.name} links to #{heading} of {target.name}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_row_of_a_table_stands_in_a_table(page: Path) -> None:
+    tables = re.findall(r"^(?:\|.*\n)+", FENCE.sub("", page.read_text() + "\n"), re.MULTILINE)
+    assert not [table for table in tables if not re.match(r"\|.*\n\|[-:| ]+\|\n", table)]
+
+
+def test_every_command_is_named_on_the_page_of_the_command_line() -> None:
+    assert not [name for name in COMMANDS if f"bobstay {name}" not in COMMAND_LINE]
+
+
 def test_every_page_can_be_reached_from_the_readme() -> None:
     reached, new = set[Path](), {ROOT / "README.md"}
     while new:
@@ -83,7 +94,7 @@ def example_of(flag: Flag, name: str) -> list[str]:
 
 
 KNOWN = {name: flag for flag in FLAGS for name in flag.names}
-ELSEWHERE = {"--all": "of `bobstay sessions`"} | dict.fromkeys(
+ELSEWHERE = {"--all": "of `bobstay sessions`", "--json": "of `bobstay doctor`"} | dict.fromkeys(
     ("--file", "--keyring", "--stdin", "--test"), "of `bobstay auth login`"
 )
 ACCEPTED, _, AFTER = COMMAND_LINE.partition("\n## Refused\n")
