@@ -22,6 +22,8 @@ from bobstay.model.event import Durable, Ending, MessageDone
 from bobstay.model.live_events import Live, TextDelta
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import Request
+from bobstay.server.db.own_tables import OWN
+from bobstay.server.db.projected_tables import METADATA
 from bobstay.server.streams.stream_frames import NAMES
 from bobstay.tools.tool_registry import builtin_entries
 from tests.kit.tool_context import make_context
@@ -156,6 +158,12 @@ def test_every_event_that_is_stored_is_named_in_the_description_of_the_log() -> 
     page = (ROOT / "docs/log-format.md").read_text()
     missing = sorted(tag for tag in tags(Durable) if f"`{tag}`" not in page)
     assert not missing, f"docs/log-format.md does not name {', '.join(missing)}"
+
+
+def test_every_table_is_named_on_the_page_of_the_database() -> None:
+    page = (ROOT / "docs/database.md").read_text()
+    assert not [name for name in METADATA.tables if f"`{name}`" not in page]
+    assert {table.name for table in OWN} <= METADATA.tables.keys()
 
 
 def test_the_name_of_every_stored_event_on_a_stream_is_told() -> None:

@@ -1,4 +1,4 @@
-"""Tables that are not projections: users, tokens, drafts, settings and others. A rebuild keeps them."""
+"""Tables that are not projections: users, tokens, drafts and others. A rebuild keeps them."""
 
 from sqlalchemy import Boolean, Column, Double, Index, Integer, String, Table, Text, UniqueConstraint, text
 from sqlalchemy import false as sql_false
@@ -20,6 +20,7 @@ recent_dirs = Table(
     amount_column("used_at"),
     count_column("uses"),
 )
+"""Of the first schema, and no longer used: recent directories are computed from the sessions."""
 
 idempotency = Table(
     "idempotency",
@@ -77,6 +78,7 @@ settings = Table(
     amount_column("updated_at"),
     text_column("by"),
 )
+"""What the database knows about itself: `index.version` and `index.home`."""
 
 CLIENTS = Table(
     "auth_clients",
