@@ -1,12 +1,15 @@
 """The kit itself: it detects what a page must not do, so that a test without errors means something."""
 
 import asyncio
+import re
+from typing import Any
 
 from playwright.async_api import Page, expect
 
-from tests.browser.kit import Device, WebConsole
+from tests.browser.kit import ROOT, Device, WebConsole
+from tests.browser.steps import init_repository
 from tests.kit.waiting import DEADLINE
-from tests.modelserver.script import Say, Step
+from tests.modelserver.script import Gate, Say, Step
 
 MISDEEDS = {
     "an error on the console": ("() => console.error('oh no')", "console: oh no"),
@@ -132,3 +135,11 @@ async def until_reported(device: Device, text: str, why: str = "") -> None:
                 await device.page.evaluate("() => new Promise(requestAnimationFrame)")
     except TimeoutError:
         raise AssertionError(f"{why or text}: {device.monitor.errors}") from None
+
+
+async def test_the_example_of_the_documentation_passes(web: WebConsole) -> None:
+    (code,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/browser-tests.md").read_text(), re.M | re.S)
+    names: dict[str, Any] = {"WebConsole": WebConsole, "Gate": Gate, "Say": Say, "Step": Step}
+    names |= {"expect": expect, "init_repository": init_repository}
+    exec(compile(code, "browser-tests.md", "exec"), names)
+    await names["test_an_answer_appears_while_it_is_written"](web)

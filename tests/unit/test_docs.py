@@ -18,7 +18,7 @@ from bobstay.cli.main import COMMANDS
 from bobstay.config.secret_variables import PROVIDER_VARIABLES, SEARCH_VARIABLES
 from bobstay.config.settings import BashSettings, Permissions, SearchSettings, Settings, Timeouts
 from bobstay.http.client import HttpClient
-from bobstay.model.event import Durable, Ending, MessageDone
+from bobstay.model.event import Durable, Ending, MessageDone, ToolDone
 from bobstay.model.live_events import Live, TextDelta
 from bobstay.model.message import Message, Text
 from bobstay.providers.base import Request
@@ -26,10 +26,28 @@ from bobstay.server.db.own_tables import OWN
 from bobstay.server.db.projected_tables import METADATA
 from bobstay.server.streams.stream_frames import NAMES
 from bobstay.tools.tool_registry import builtin_entries
+from tests.kit.scripted_session import MakeSession
 from tests.kit.tool_context import make_context
+from tests.modelserver import script
+from tests.modelserver.server import ModelServer
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES_OF_CODE = [ROOT / "AGENTS.md", *(ROOT / "docs").glob("*.md")]
+"""Not decisions, which name what there was, and instructions, which name what there will be."""
+FILES = [
+    f"/{path.relative_to(ROOT)}"
+    for pattern in (
+        "benchmarks/*",
+        "scripts/*",
+        "scripts/mutants/*",
+        "src/**/*",
+        "tests/**/*",
+        "web/scripts/*",
+        "web/src/**/*",
+    )
+    for path in ROOT.glob(pattern)
+]
 COMMAND_LINE = (ROOT / "docs/command-line.md").read_text()
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BROKEN_PROGRAM = 'def greet(name):\n    return "Hello, " + nam\n'
@@ -68,6 +86,12 @@ def test_every_row_of_a_table_stands_in_a_table(page: Path) -> None:
 
 def test_every_command_is_named_on_the_page_of_the_command_line() -> None:
     assert not [name for name in COMMANDS if f"bobstay {name}" not in COMMAND_LINE]
+
+
+@pytest.mark.parametrize("page", PAGES_OF_CODE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_file_of_the_code_that_a_page_names_exists(page: Path) -> None:
+    spans = re.findall(r"`([\w/.-]+\.(?:py|mjs|sh|tsx?))`", FENCE.sub("", page.read_text()))
+    assert not [span for span in spans if not any(file.endswith(f"/{span}") for file in FILES)]
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:
@@ -263,6 +287,18 @@ def test_a_command_of_the_readme_prints_what_it_shows(transcript: str, project: 
     command, _, shown = transcript.removeprefix("$ ").partition("\n")
     printed = run(["bash", "-c", command.replace("bobstay ", f"{sys.executable} -m bobstay ", 1)], project)
     assert matches(shown, printed), printed
+
+
+async def test_the_example_of_a_new_test_passes(model: ModelServer, make_session: MakeSession) -> None:
+    (code,) = [text for kind, text in FENCE.findall((ROOT / "docs/testing.md").read_text()) if kind == "python"]
+    names: dict[str, Any] = {
+        **vars(script),
+        "ModelServer": ModelServer,
+        "MakeSession": MakeSession,
+        "ToolDone": ToolDone,
+    }
+    exec(compile(code, "testing.md", "exec"), names)
+    await names["test_a_denied_call_is_answered_with_an_error"](model, make_session)
 
 
 async def test_the_tools_of_the_how_to_work(tmp_path: Path) -> None:
