@@ -25,7 +25,7 @@ def spilled(host: FilesHost, text: str, session_id: str) -> ToolDone:
 
 
 async def test_a_long_output_is_had_by_range_and_its_ends_at_once(host: FilesHost) -> None:
-    """Console-peers 5.5 rule 7: head, tail, size, sha256; the rest by range."""
+    """Head, tail, size and SHA-256; the rest by range."""
     text = "".join(f"line {number}\n" for number in range(40_000))
     session = host.session()
     session.append(spilled(host, text, session.id))

@@ -188,7 +188,7 @@ async def test_another_log_under_the_same_name_is_recognised(testbed: StreamTest
 async def test_a_cursor_that_means_nothing_here_resets_and_goes_on_from_now(
     testbed: StreamTestbed, after: int | str, reason: str
 ) -> None:
-    """S004-29, 5.5 rule 4. FM-19: nothing tells the client to clear what it shows before it has a snapshot."""
+    """S004-29, FM-19: nothing tells the client to clear what it shows before it has a snapshot."""
     session = testbed.begin()
     fill(session, 300)
     async with stream_client(testbed.url) as watcher:

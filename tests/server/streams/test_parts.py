@@ -144,7 +144,7 @@ def test_any_join_at_any_time_ends_with_the_same_text(steps: list[tuple[str, int
 
 @given(some.lists(some.tuples(some.floats(0.0001, 0.03), some.integers(0, 1)), max_size=150))
 def test_a_part_has_at_most_twenty_frames_a_second_and_the_first_comes_at_once(gaps: list[tuple[float, int]]) -> None:
-    """S003-Q4, 5.5 rule 6."""
+    """S003-Q4"""
     published = PublishedParts()
     for number, (gap, index) in enumerate(gaps):
         published.parts.live(TextDelta("m", index, "x"))

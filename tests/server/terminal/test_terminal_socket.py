@@ -93,7 +93,7 @@ class TerminalClient:
 
 
 async def test_the_first_frame_says_where_one_is_and_bytes_follow(tmp_path: Path) -> None:
-    """Console-peers 5.8: hello, then binary; input is binary, a size is JSON."""
+    """Hello, then binary; input is binary, a size is JSON."""
     async with terminal_server(tmp_path) as here:
         await here.terminal.start()
         async with connect(here.url()) as connection:
