@@ -101,7 +101,7 @@ class Database:
         return database
 
     def put(self, session_id: str, envelope: Envelope, view: SessionView) -> None:
-        """Queue an entry of a log to be projected. See `server_ports.Index`."""
+        """Queue an entry of a log to be projected. See `session_index.Index`."""
         self.writer.put(session_id, envelope, view)
 
     async def truncate_wal(self) -> None:
