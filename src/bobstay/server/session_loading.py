@@ -61,7 +61,7 @@ class SessionLoading:
                 view = await self._database.current_view(session_id)
                 if view is not None and session_id in pending:
                     self._registry.update_view(observed_view(self._store, view))
-            except (OSError, LogError) as error:  # a folder, or a name that is not an id: skip it
+            except (OSError, LogError) as error:  # skip it: the others are loaded
                 log.warning("%s is not a readable session: %s", session_id, error)
             pending.pop(session_id, None)
             self._report_progress()

@@ -29,7 +29,7 @@ from bobstay.server.db.projection_writer import ProjectionWriter
 from bobstay.server.db.session_row import read_view
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.jsonl_log import SUFFIX
-from bobstay.sessions.log_store import LogStore
+from bobstay.sessions.log_store import LogStore, is_session_id
 
 log = logging.getLogger(__name__)
 DRAIN_SECONDS = 10.0
@@ -276,7 +276,8 @@ class Database:
             with os.scandir(directory) as files:
                 for file in files:
                     name = file.name.removesuffix(SUFFIX)
-                    if name != file.name and file.is_file():
+                    # Any other name, as of a copy that a person made, is no session: nothing could open it.
+                    if name != file.name and is_session_id(name) and file.is_file():
                         found[name] = (LogSource(file.path), file.stat().st_size)
         except FileNotFoundError:
             pass
