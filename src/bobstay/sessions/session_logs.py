@@ -19,7 +19,7 @@ class EntryReader(Protocol):
         ...
 
     def copy(self) -> "EntryReader":
-        """Another reader of the same log, which keeps its own position in a log that is replaced or archived."""
+        """Another reader of the same log. Neither of them follows a log that is archived or restored."""
         ...
 
 

@@ -19,6 +19,7 @@ from bobstay.server.db.retention import archive_older_than
 from tests.kit.consoles import RunningConsole
 from tests.kit.repositories import git, repository
 from tests.kit.served_console import ServedConsole
+from tests.kit.stream_client import stream_client
 from tests.kit.waiting import DEADLINE, wait_until
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
@@ -27,6 +28,11 @@ from tests.modelserver.server import ModelServer
 async def packed(server: RunningConsole, **config: Any) -> str:
     """A session that was archived and is packed away now."""
     id = await server.launch(**config)
+    await pack(server, id)
+    return id
+
+
+async def pack(server: RunningConsole, id: str) -> None:
     session = server.registry.open(id)
     session.append(Prompted("p", (Text("an old ostrich"),)))
     session.append(SessionChanged(title="Ostrich", archived=True), sync=True)
@@ -35,7 +41,6 @@ async def packed(server: RunningConsole, **config: Any) -> str:
     assert await database.wait_until_indexed(id, server.view(id).seq)
     assert (await archive_older_than(database, 0)).sessions == (id,)
     server.registry.pack(id)
-    return id
 
 
 async def test_a_packed_session_is_listed_shown_and_exported(server: RunningConsole) -> None:
@@ -51,6 +56,20 @@ async def test_a_packed_session_is_listed_shown_and_exported(server: RunningCons
     exported = await server.get(f"/api/v1/sessions/{id}/export?format=md")
     assert (exported.status, b"an old ostrich" in exported.body) == (200, True)
     assert not os.path.exists(server.store.path(id))
+
+
+async def test_a_cursor_stays_valid_when_the_log_is_packed_and_brought_back(server: RunningConsole) -> None:
+    """S003-40, S004-41: it is the same log in another place, so its epoch is the same and nothing is reset."""
+    id = await server.launch()
+    topic = f"session:{id}"
+    async with stream_client(server.stream_url, additional_headers=server.headers) as watcher:
+        first = (await watcher.follow(topic))["data"]
+        await pack(server, id)
+        stored = (await watcher.follow(topic, first["seq"], epoch=first["epoch"]))["data"]
+        assert (await server.post(f"/api/v1/sessions/{id}/restore")).status == 200
+        again = (await watcher.follow(topic, stored["seq"], epoch=first["epoch"]))["data"]
+    assert [stored["epoch"], again["epoch"]] == [first["epoch"]] * 2
+    assert "stream.reset" not in [frame["type"] for frame in watcher.frames]
 
 
 async def test_a_packed_session_is_brought_back_by_the_next_message(server: RunningConsole, model: ModelServer) -> None:

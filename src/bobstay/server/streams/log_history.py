@@ -86,16 +86,19 @@ class LogHistory:
     async def epoch(self, session_id: str) -> str:
         """The id of the first entry, which distinguishes this log from an earlier one of the same session id.
 
-        Called at the beginning of each subscription; it drops the cache of a log that was replaced.
+        Called at the beginning of each subscription; it drops the cache of a log that was replaced or moved.
         """
         track = self._track(session_id)
-        epoch = await asyncio.get_running_loop().run_in_executor(self._pool, _first_id, track.reader)
-        if track.epoch != epoch:
-            if track.epoch:
-                self.forget(session_id)
-                track = self._track(session_id)
-            track.epoch = epoch
+        epoch = await self._read_epoch(track)
+        if track.epoch and track.epoch != epoch:
+            self.forget(session_id)
+            track = self._track(session_id)
+            epoch = await self._read_epoch(track)  # an archived log is the same one in another place
+        track.epoch = epoch
         return epoch
+
+    async def _read_epoch(self, track: _TrackedLog) -> str:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, _first_id, track.reader)
 
     def forget(self, session_id: str) -> None:
         """Drop the cache of a log that was removed or replaced."""
