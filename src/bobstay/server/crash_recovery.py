@@ -36,12 +36,19 @@ class CrashRecovery:
         left: list[Orphan] = []
         for view in tuple(self._registry.views.values()):
             if any(worker.state in UP and worker.kind in SEPARATE_PROCESSES for worker in view.workers):
-                left += await asyncio.to_thread(_find_orphaned, self._registry.reader(view.id), view.id)
+                left += await self._find_orphaned(view.id)
         for swept in await sweep(left):
             if swept.outcome in ("killed", "unknown"):
                 log.warning("session %s: worker %s of an earlier server: %s", *_log_fields(swept))
             if swept.started.kind == "terminal" or self._registry.view(swept.session_id).status not in BUSY:
                 await self._record_exit(swept)
+
+    async def _find_orphaned(self, session_id: str) -> list[Orphan]:
+        try:
+            return await asyncio.to_thread(_orphaned_workers, self._registry.reader(session_id), session_id)
+        except Exception:  # a boundary: one session must not affect the others
+            log.exception("session %s: orphaned processes cannot be found, because its log cannot be read", session_id)
+            return []
 
     async def recover(self) -> list[str]:
         """Resume sessions that waited for a person; mark others as interrupted. Returns the ids of the sessions."""
@@ -99,7 +106,7 @@ class CrashRecovery:
             log.warning("session %s: %s", swept.session_id, error)
 
 
-def _find_orphaned(reader: EntryReader, session_id: str) -> list[Orphan]:
+def _orphaned_workers(reader: EntryReader, session_id: str) -> list[Orphan]:
     return [left for left in find_orphans(session_id, reader.read()) if left.started.kind in SEPARATE_PROCESSES]
 
 

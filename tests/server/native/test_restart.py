@@ -1,6 +1,7 @@
 """After any end of a server every session can be continued, and nothing runs twice (FM-10, FM-13, FM-33)."""
 
 import asyncio
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -226,6 +227,19 @@ async def test_what_was_left_behind_is_noted_without_taking_the_log_from_an_agen
     assert [(event.worker, event.why) for event in exits] == [("old-terminal", "lost")]
     await console.say(view.id, model.play("two", Step(blocks=[Say("two")])))
     await console.until(view.id, lambda view: view.turns == 2 and view.status == "completed")
+
+
+async def test_a_log_that_cannot_be_read_does_not_hide_what_others_left_behind(start_console: StartConsole) -> None:
+    console = await start_console()
+    broken, sound = await console.launch(""), await console.launch("")
+    for number, view in enumerate((broken, sound), 1):
+        (await console.registry.acquire(view.id)).record(WorkerStarted("shell", "terminal", pid=2**22 + number))
+    console.release_all()
+    path = Path(console.store.path(broken.id))
+    path.unlink()
+    path.mkdir()
+    await console.recovery.end_orphans()
+    assert [worker.state for worker in console.registry.view(sound.id).workers] == ["stopped"]
 
 
 async def test_what_ended_stays_as_it_ended(model: ModelServer, start_console: StartConsole) -> None:
