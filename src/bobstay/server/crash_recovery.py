@@ -40,7 +40,7 @@ class CrashRecovery:
         for swept in await sweep(left):
             if swept.outcome in ("killed", "unknown"):
                 log.warning("session %s: worker %s of an earlier server: %s", *_log_fields(swept))
-            if swept.started.kind == "terminal" or self._registry.view(swept.session_id).status not in BUSY:
+            if swept.started.kind == "terminal" or self._is_idle(swept.session_id):
                 await self._record_exit(swept)
 
     async def _find_orphaned(self, session_id: str) -> list[Orphan]:
@@ -49,6 +49,11 @@ class CrashRecovery:
         except Exception:  # a boundary: one session must not affect the others
             log.exception("session %s: orphaned processes cannot be found, because its log cannot be read", session_id)
             return []
+
+    def _is_idle(self, session_id: str) -> bool:
+        if self._runner.worker(session_id) is not None or self._runner.is_moving(session_id):
+            return False  # it was started again meanwhile
+        return self._registry.view(session_id).status not in BUSY
 
     async def recover(self) -> list[str]:
         """Resume sessions that waited for a person; mark others as interrupted. Returns the ids of the sessions."""

@@ -7,6 +7,7 @@ import pytest
 
 from bobstay.model.event import Noted, Prompted, SessionStarted
 from bobstay.model.message import Text
+from bobstay.model.session_events import WorkerStarted
 from bobstay.server import session_loading
 from bobstay.sessions.log_store import LogStore
 from tests.kit.consoles import RunningConsole
@@ -61,6 +62,31 @@ async def test_a_session_is_there_when_somebody_asks_for_it_before_its_turn(
         shown = await server.get(f"/api/v1/sessions/{ids[0]}")
         assert (shown.status, shown.json["first_prompt"]) == (200, "ostrich000")
         assert ids[0] not in server.registry.pending
+
+
+@pytest.mark.usefixtures("unhurried")
+async def test_a_terminal_opened_while_sessions_are_read_is_no_orphan(
+    model: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FM-28"""
+    opened = asyncio.Event()
+    finish = session_loading.SessionLoading.finish
+
+    async def later(loading: session_loading.SessionLoading) -> None:
+        await opened.wait()
+        await finish(loading)
+
+    server = RunningConsole(model, tmp_path)
+    mine, crashed = write_sessions(server, 2)
+    log, _, _ = LogStore(server.environment.paths.sessions).open(crashed)
+    log.append(WorkerStarted("old-shell", "terminal", pid=2**22 + 1))
+    log.close()
+    monkeypatch.setattr(session_loading.SessionLoading, "finish", later)
+    async with server:
+        assert (await server.post(f"/api/v1/sessions/{mine}/terminals", {})).status == 201
+        opened.set()
+        await until(lambda: server.view(crashed).workers[0].state == "stopped")
+        assert [worker.state for worker in server.view(mine).workers] == ["running"]
 
 
 async def test_a_second_start_reads_no_log_again(

@@ -67,6 +67,8 @@ class _Process(Struct, frozen=True):
     """Sessions that mark its environment."""
     tag: str = ""
     """Its process tag, if the environment has no mark."""
+    own: bool = False
+    """Whether this server started it."""
 
 
 def find_orphans(session_id: str, entries: Iterable[Envelope]) -> list[Orphan]:
@@ -92,7 +94,10 @@ def start_moment(pid: int) -> str:
 
 
 async def sweep(left: Iterable[Orphan]) -> list[SweepReport]:
-    """End every process of these workers that still runs, with its descendants."""
+    """End every process of these workers that still runs, with its descendants.
+
+    Workers that this server has started are no orphans: they are left alone, and nothing is reported about them.
+    """
     workers = list(left)
     if not workers:
         return []
@@ -109,6 +114,8 @@ async def sweep(left: Iterable[Orphan]) -> list[SweepReport]:
         table = _table()
     found: list[SweepReport] = []
     for worker in workers:
+        if _is_own(worker, before):
+            continue
         pids = tuple(killed[worker.session_id])
         outcome = "killed" if pids else _find_outcome(worker, before)
         found.append(SweepReport(worker.session_id, worker.started, outcome, pids))
@@ -134,6 +141,11 @@ def _find_outcome(worker: Orphan, table: dict[int, _Process]) -> Outcome:
     if process is None:
         return "gone"
     return "unknown" if worker.started.born == _moment(process.started) else "stranger"
+
+
+def _is_own(worker: Orphan, table: dict[int, _Process]) -> bool:
+    process = table.get(worker.started.pid)
+    return process is not None and process.own and worker.started.born == _moment(process.started)
 
 
 def _ancestors(table: dict[int, _Process]) -> set[int]:
@@ -184,7 +196,7 @@ def _process(pid: int) -> _Process | None:
     sessions, tag = _marked_sessions(environ), read_tag(pid)
     if f"{MARK}=".encode() in environ or tag.startswith(tag_of(mark_of_this_process())):
         tag = ""
-    return _Process(pid, int(fields[1]), int(fields[19]), sessions, tag[9:15])
+    return _Process(pid, int(fields[1]), int(fields[19]), sessions, tag[9:15], _has_own_mark(environ))
 
 
 def _marked_sessions(environ: bytes) -> frozenset[str]:
@@ -192,7 +204,7 @@ def _marked_sessions(environ: bytes) -> frozenset[str]:
 
     None if this server started the process: a session may have been resumed before the sweep.
     """
-    if f"{mark_of_this_process()}:".encode() in environ:
+    if _has_own_mark(environ):
         return frozenset()
     found: set[str] = set()
     for entry in environ.split(b"\0"):
@@ -202,6 +214,10 @@ def _marked_sessions(environ: bytes) -> frozenset[str]:
         elif name == MARK:
             found.update(mark.split(":")[1] for mark in value.split("/") if ":" in mark)
     return frozenset(session for session in found if len(session) >= SHORTEST)
+
+
+def _has_own_mark(environ: bytes) -> bool:
+    return f"{mark_of_this_process()}:".encode() in environ
 
 
 def _stat(pid: int) -> list[bytes]:
