@@ -1,9 +1,8 @@
 """Creates sessions, and sessions that continue others, with worktrees and secrets of their own."""
 
 import asyncio
-import logging
 from contextlib import suppress
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,9 +23,6 @@ from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_status import BUSY, ENDED
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.worktrees import Worktree, Worktrees
-
-log = logging.getLogger(__name__)
-Delivery: TypeAlias = Literal["steer", "queue", "interrupt"]
 
 
 class UserMessage(Struct, frozen=True):

@@ -64,7 +64,7 @@ class TaskQuery(Struct, frozen=True):
 
 
 class TaskOut(Struct, frozen=True):
-    """A task in the shape of the second services."""
+    """A task in the shape of the second console."""
 
     id: str
     session_id: str

@@ -54,7 +54,7 @@ class CompatSession(Struct, frozen=True, rename="camel"):
 
 
 def session_of(view: SessionView, query: str = "") -> CompatSession:
-    """A session in the shape of the first services. `query` is the full prompt, if it is known."""
+    """A session in the shape of the first console. `query` is the full prompt, if it is known."""
     config = view.config
     return CompatSession(
         id=view.id,

@@ -1,4 +1,4 @@
-"""Compatibility WebSocket of one worker, agent or terminal, in the protocol of the SDK's services."""
+"""Compatibility WebSocket of one worker, agent or terminal, in the protocol of the SDK's console."""
 
 from typing import TypeAlias
 

@@ -36,7 +36,7 @@ MAX_PROBLEM_SECONDS = 5.0
 class ProjectionWriter:
     def __init__(self, engines: Engines, claim: DatabaseClaim, source: Callable[[str], LogSource | None]) -> None:
         self._source = source
-        """Finds the log of a session; without it, the writer cannot catch up."""
+        """Finds the log of a session, from which the writer catches up."""
         self.indexed: dict[str, int] = {}
         """The last entry of each session in the tables."""
         self.problem: DatabaseProblem | None = None

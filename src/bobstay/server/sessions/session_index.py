@@ -1,4 +1,4 @@
-"""Protocols between the server's services."""
+"""Protocol of the tables beside the logs. The database implements it."""
 
 from typing import Protocol
 
