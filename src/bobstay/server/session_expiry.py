@@ -56,7 +56,8 @@ class SessionExpiry:
         if days <= 0:
             return
         for session_id in (await archive_older_than(self._database, days)).sessions:
-            self._registry.pack(session_id)
+            if self._database.archived_log_path(session_id):  # else it was restored while the others were moved
+                self._registry.pack(session_id)
 
     async def remove_unused(self) -> list[str]:
         """Remove sessions that were not used for `cleanupPeriodDays`, if it is set. Returns their ids.

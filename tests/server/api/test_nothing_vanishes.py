@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sqlite3
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -15,12 +16,13 @@ from bobstay.model.event import Prompted
 from bobstay.model.message import Text
 from bobstay.model.session_events import SessionChanged
 from bobstay.server.db import state_tables
+from bobstay.server.db.log_archive import Archive
 from bobstay.server.db.retention import archive_older_than
 from tests.kit.consoles import RunningConsole
 from tests.kit.repositories import git, repository
 from tests.kit.served_console import ServedConsole
 from tests.kit.stream_client import stream_client
-from tests.kit.waiting import DEADLINE, wait_until
+from tests.kit.waiting import DEADLINE, until, wait_until
 from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
 
@@ -70,6 +72,33 @@ async def test_a_cursor_stays_valid_when_the_log_is_packed_and_brought_back(serv
         again = (await watcher.follow(topic, stored["seq"], epoch=first["epoch"]))["data"]
     assert [stored["epoch"], again["epoch"]] == [first["epoch"]] * 2
     assert "stream.reset" not in [frame["type"] for frame in watcher.frames]
+
+
+async def test_a_session_that_is_brought_back_while_others_are_packed_stays_open(
+    model: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brought_back, pack_log = threading.Event(), Archive.pack
+
+    def slowly(archive: Archive, log_path: str) -> str:
+        if archive.all():
+            brought_back.wait(DEADLINE)
+        return pack_log(archive, log_path)
+
+    monkeypatch.setattr(Archive, "pack", slowly)
+    async with RunningConsole(model, tmp_path, archive_after_days=1e-9) as server:
+        for id in [await server.launch(), await server.launch()]:
+            (await server.registry.acquire(id)).append(SessionChanged(archived=True), sync=True)
+            server.registry.release(id)
+            assert await server.database.wait_until_indexed(id, server.view(id).seq)
+        packing = asyncio.create_task(server.expiry.run())
+        await until(lambda: any(view.stored for view in server.registry.views.values()))
+        id = next(view.id for view in server.registry.views.values() if view.stored)
+        session = await server.registry.acquire(id)
+        brought_back.set()
+        await packing
+        session.append(SessionChanged(title="Still open"))
+        assert [view.stored for view in server.registry.views.values() if view.id != id] == [True]
+        assert (server.view(id).title, server.view(id).stored) == ("Still open", False)
 
 
 async def test_a_packed_session_is_brought_back_by_the_next_message(server: RunningConsole, model: ModelServer) -> None:
