@@ -86,6 +86,9 @@ class ServerLifespan:
 
     async def _prune(self) -> None:
         """Remove worktrees without changes whose session no longer exists."""
+        if not self._background.loading.is_complete:
+            log.warning("worktrees without a session are not looked for, because some sessions could not be read")
+            return
         views = self._services.registry.views.values()
         known = {view.config.worktree for view in views if view.config.worktree}
         gone, kept = await self._services.worktrees.prune(known)

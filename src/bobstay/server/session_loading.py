@@ -29,7 +29,13 @@ class SessionLoading:
         self._database = database
         self._bus = bus
         self._total = 0
+        self._skipped = 0
         self._reported_at = 0.0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all sessions are known: none is pending, and none was skipped because it could not be read."""
+        return not self._registry.pending and not self._skipped
 
     async def begin(self) -> None:
         """Load the indexed sessions, then the logs that changed last, for a limited time."""
@@ -62,6 +68,7 @@ class SessionLoading:
                 if view is not None and session_id in pending:
                     self._registry.update_view(observed_view(self._store, view))
             except (OSError, LogError) as error:  # skip it: the others are loaded
+                self._skipped += 1
                 log.warning("%s is not a readable session: %s", session_id, error)
             pending.pop(session_id, None)
             self._report_progress()

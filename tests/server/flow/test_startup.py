@@ -9,8 +9,10 @@ from bobstay.model.event import Noted, Prompted, SessionStarted
 from bobstay.model.message import Text
 from bobstay.model.session_events import WorkerStarted
 from bobstay.server import session_loading
+from bobstay.server.session_expiry import SessionExpiry
 from bobstay.sessions.log_store import LogStore
 from tests.kit.consoles import RunningConsole
+from tests.kit.repositories import repository
 from tests.kit.waiting import until
 from tests.modelserver.server import ModelServer
 
@@ -87,6 +89,29 @@ async def test_a_terminal_opened_while_sessions_are_read_is_no_orphan(
         opened.set()
         await until(lambda: server.view(crashed).workers[0].state == "stopped")
         assert [worker.state for worker in server.view(mine).workers] == ["running"]
+
+
+async def test_the_worktree_of_a_session_whose_log_cannot_be_read_is_kept(
+    model: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pruned = asyncio.Event()
+
+    async def expire(_: SessionExpiry) -> None:
+        pruned.set()
+
+    monkeypatch.setattr(SessionExpiry, "run", expire)
+    server = RunningConsole(model, tmp_path)
+    repository(server.work)
+    async with server:
+        id = await server.launch(worktree=True)
+        worktree, log = Path(server.view(id).cwd), Path(server.store.path(id))
+    log.rename(tmp_path / "kept")
+    log.symlink_to("/proc/self/mem")  # reading its beginning fails with EIO, as on a bad disk
+    pruned.clear()
+    async with RunningConsole(model, tmp_path) as again:
+        await pruned.wait()
+        assert id not in again.registry.views
+    assert (worktree / "readme").exists()
 
 
 async def test_a_second_start_reads_no_log_again(

@@ -131,8 +131,8 @@ class SessionRegistry:
         """
         found = self.views.get(session_id)
         if found is None and session_id in self.pending:
-            del self.pending[session_id]
             found = observed_view(self.logs, fold_log(self.logs, session_id))
+            del self.pending[session_id]  # not before: a log that cannot be read must not seem to be none
             self._publish(found)
         if found is None:
             raise SessionMissing(f"There is no session {session_id[:80]}.")
