@@ -3,14 +3,17 @@
 import gzip
 import os
 import threading
+import zlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from typing import IO, BinaryIO, Protocol, cast
 
 import msgspec
 from msgspec import Struct
 
 from bobstay.model.event import Envelope, InteractionOpened
+from bobstay.sessions.log import LogError
 from bobstay.sessions.log_codec import BadLine, decode
 from bobstay.sessions.session_logs import EntryReader
 from bobstay.system.safe_read import open_regular
@@ -112,7 +115,26 @@ def open_log(path: str) -> IO[bytes]:
     Raises:
         OSError
     """
-    return cast("IO[bytes]", gzip.open(path, "rb")) if path.endswith(".gz") else open_regular_file(path, PIECE)
+    return cast("IO[bytes]", _ArchivedLog(path)) if path.endswith(".gz") else open_regular_file(path, PIECE)
+
+
+class _ArchivedLog(gzip.GzipFile):
+    """A compressed log. If it is damaged, that is an error of the log, and not one of the compression."""
+
+    def readline(self, size: int | None = -1) -> bytes:
+        with self._damage():
+            return super().readline(size)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        with self._damage():
+            return super().seek(offset, whence)
+
+    @contextmanager
+    def _damage(self) -> Generator[None, None, None]:
+        try:
+            yield
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise LogError(f"the archived log {self.name} is damaged: {error}") from None
 
 
 def open_regular_file(path: str, buffer: int = -1) -> BinaryIO:

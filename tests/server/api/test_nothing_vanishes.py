@@ -101,6 +101,23 @@ async def test_a_session_that_is_brought_back_while_others_are_packed_stays_open
         assert (server.view(id).title, server.view(id).stored) == ("Still open", False)
 
 
+@pytest.mark.parametrize("indexed", [True, False])
+async def test_a_damaged_archive_affects_no_other_session(model: ModelServer, tmp_path: Path, *, indexed: bool) -> None:
+    """Whether the tables know the session, or are made again as after an update."""
+    async with RunningConsole(model, tmp_path) as server:
+        id, sound = await packed(server), await server.launch()
+        archive = Path(server.database.archive.path(id))
+    archive.write_bytes(archive.read_bytes()[:-20])
+    if not indexed:
+        for file in Path(server.options.state).glob("index.sqlite*"):
+            file.unlink()
+    async with RunningConsole(model, tmp_path) as again:
+        assert sorted(again.registry.views) == sorted([id, sound] if indexed else [sound])
+        reply = await again.get(f"/api/v1/sessions/{id}/events")
+        assert reply.json["error"]["code"] == ("storage" if indexed else "not_found")
+        assert (await again.get(f"/api/v1/sessions/{sound}/events")).status == 200
+
+
 async def test_a_packed_session_is_brought_back_by_the_next_message(server: RunningConsole, model: ModelServer) -> None:
     id = await packed(server)
     prompt = model.play("again", Step(blocks=[Say("Here.")]))
