@@ -14,6 +14,8 @@ from bobstay.system.file_lock import lock
 
 DAY = 86_400.0
 PLAN_SUFFIX = ".md"
+LOG_PLACES = (("sessions", SUFFIX), ("server/archive", SUFFIX + ".gz"), ("server/trash", SUFFIX))
+"""Folders below the home with logs of sessions, which are named after the session: the console archives and deletes."""
 
 
 def remove_older_than(
@@ -83,10 +85,11 @@ def _is_pinned(path: str) -> bool:
 
 
 def _remove_orphaned_files(home: str, before: float, keep: frozenset[str], should_stop: Callable[[], bool]) -> None:
-    """Remove output and plans of sessions without a log: those of runs that kept none, or that were deleted."""
+    """Remove output and plans of sessions without a log: those of runs that kept none, or that were removed."""
 
     def has_owner(session_id: str) -> bool:
-        return session_id in keep or os.path.lexists(os.path.join(home, "sessions", session_id + SUFFIX))
+        logs = (os.path.join(home, folder, session_id + suffix) for folder, suffix in LOG_PLACES)
+        return session_id in keep or any(map(os.path.lexists, logs))
 
     for entry in _scan_folder(os.path.join(home, "output")):
         if should_stop():

@@ -9,6 +9,8 @@ import pytest
 
 from bobstay.model.event import SessionStarted
 from bobstay.model.session_events import SessionChanged
+from bobstay.server.db.log_archive import Archive
+from bobstay.server.sessions.session_trash import Trash
 from bobstay.sessions.expiry import remove_older_than
 from bobstay.sessions.log_store import LogStore
 
@@ -103,6 +105,16 @@ def test_old_output_and_plans_of_no_session_go_and_young_ones_stay(home: Home) -
     home.plan("grows", 31)
     assert home.remove() == []
     assert home.left() == (["young.jsonl"], ["fresh", "grows", "young"], ["fresh.md", "young.md"])
+
+
+def test_what_the_console_archived_or_put_into_the_trash_keeps_its_output_and_plan(home: Home) -> None:
+    """Both can be restored, and then nothing of them may be missing."""
+    for session_id in ("archived", "deleted"):
+        home.session(session_id, 31)
+    Archive(str(home.folder / "server" / "archive")).pack(home.store.path("archived"))
+    Trash(str(home.folder / "server" / "trash"), home.store).put("deleted")
+    assert home.remove() == []
+    assert home.left() == ([], ["archived", "deleted"], ["archived.md", "deleted.md"])
 
 
 def test_nothing_that_is_no_session_is_touched_and_no_link_is_followed(home: Home, tmp_path: Path) -> None:
