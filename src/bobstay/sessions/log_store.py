@@ -51,6 +51,18 @@ class LogStore:
     def exists(self, session_id: str) -> bool:
         return os.path.lexists(self.path(session_id))
 
+    def remove(self, session_id: str) -> None:
+        """Remove a session that nobody writes.
+
+        Raises:
+            LogError: it cannot be removed.
+        """
+        path = self.path(session_id)
+        try:
+            os.unlink(path)
+        except OSError as error:
+            raise LogError(f"cannot remove the session file {path}: {error.strerror}", error.errno) from None
+
     def has_writer(self, session_id: str) -> bool:
         """Whether a process has the log open for writing. If that cannot be determined, it counts as written."""
         from bobstay.system.file_lock import is_locked

@@ -52,6 +52,14 @@ class SessionLogs(Protocol):
         """
         ...
 
+    def remove(self, session_id: str) -> None:
+        """Remove a session that nobody writes.
+
+        Raises:
+            LogError
+        """
+        ...
+
     def exists(self, session_id: str) -> bool: ...
 
     def has_writer(self, session_id: str) -> bool:

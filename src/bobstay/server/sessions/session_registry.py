@@ -1,7 +1,8 @@
 """Session registry: the views of all sessions, and the sessions that this server has open."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from bobstay.server.sessions.open_session import LoadedLog, OpenSession, collect
 from bobstay.server.sessions.session_index import Index
 from bobstay.server.sessions.session_publisher import SessionPublisher
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.sessions.log import SessionMissing
+from bobstay.sessions.log import LogError, SessionMissing
 from bobstay.sessions.log_reader import LogReader
 from bobstay.sessions.session_logs import EntryReader, SessionLogs
 from bobstay.version import __version__
@@ -53,9 +54,10 @@ class SessionRegistry:
             view = view.apply(envelope)
             self.index.put(view.id, envelope, view)
         session = self._keep(LoadedLog(log, self.logs.reader(log.session_id), view, {}))
-        session.append(Configured(config, by))
-        if parent or title:
-            session.append(SessionChanged(title=title or None, parent=parent or None, by=by), sync=True)
+        with self._remove_unless_stored(session.id):
+            session.append(Configured(config, by))
+            if parent or title:
+                session.append(SessionChanged(title=title or None, parent=parent or None, by=by), sync=True)
         return session
 
     async def acquire(self, session_id: str) -> OpenSession:
@@ -108,10 +110,21 @@ class SessionRegistry:
             del self.views[child]
             raise
         session = self._open[child]
-        session.append(Configured(config, by))  # the projection detects the gap before this, and reads the copy
         title = f"{parent.title} (continued)" if parent.title and not at else parent.title
-        session.append(SessionChanged(title=title, parent=session_id, archived=False, by=by), sync=True)
+        with self._remove_unless_stored(child):
+            session.append(Configured(config, by))  # the projection detects the gap before this, and reads the copy
+            session.append(SessionChanged(title=title, parent=session_id, archived=False, by=by), sync=True)
         return session
+
+    @contextmanager
+    def _remove_unless_stored(self, session_id: str) -> Generator[None, None, None]:
+        """Remove a new session whose configuration cannot be stored: it must not run with another one."""
+        try:
+            yield
+        except LogError:
+            self.forget(session_id)
+            self.logs.remove(session_id)
+            raise
 
     def get_open(self, session_id: str) -> OpenSession | None:
         return self._open.get(session_id)
