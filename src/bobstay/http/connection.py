@@ -15,7 +15,7 @@ _HIGH_WATER_MARK = 1024 * 1024
 """Unread bytes above which reading from the server is paused."""
 
 _OVERHEAD_LIMIT = 256 * 1024
-"""Bytes without a byte of the body among them: the head of an answer, its trailers, the lines between its chunks."""
+"""Bytes without content: the head of an answer, its trailers, the lines between its chunks, what unpacks to nothing."""
 
 DECOMPRESSED_LIMIT = 64 * 1024 * 1024
 """Bytes that a compressed answer may decompress to, unless the request says otherwise."""
@@ -139,7 +139,7 @@ class HttpConnection(asyncio.Protocol):
         self._reply: Reply | None = None
         self._parser: Any = None
         self._overhead = 0
-        """Bytes received since the last byte of a body."""
+        """Bytes received since the last byte of a body, after decompression."""
         self._until_close = False
         self._decompressor: Decompressor | None = None
         self._decompressed_limit = 0
@@ -167,6 +167,7 @@ class HttpConnection(asyncio.Protocol):
         self.ending = False
         self._parser = httptools.HttpResponseParser(self)
         self._overhead = 0
+        self._decompressor = None
         self._decompressed_limit = decompressed_limit
         self._transport.write(message)
         return reply
@@ -234,7 +235,9 @@ class HttpConnection(asyncio.Protocol):
         except httptools.HttpParserError as error:
             return str(error.__context__ or error)  # what a callback raised, or what the parser found
         # Counted here and not by the parser's callbacks: it makes none before a header's line has ended.
-        return "it has far too many headers" if self._reply is not None and self._overhead > _OVERHEAD_LIMIT else ""
+        if self._reply is None or self._overhead <= _OVERHEAD_LIMIT:
+            return ""
+        return "it has far too many headers" if not self._decompressor else "its compressed bytes hold no content"
 
     # httptools callbacks
 
@@ -264,12 +267,12 @@ class HttpConnection(asyncio.Protocol):
         reply.status = status
 
     def on_body(self, body: bytes) -> None:
-        self._overhead = 0
         if self._reply is None:
             return
         if self._decompressor is not None:
             body = self._decompressor.feed(body)
         if body:
+            self._overhead = 0
             self._reply.receive(body)
         if self._decompressor is not None and self._decompressor.full:
             limit = self._decompressed_limit >> 20

@@ -3,6 +3,8 @@
 from typing import Any
 
 ENCODINGS = frozenset({"gzip", "x-gzip", "deflate"})
+_PIECE = 4096
+"""Bytes that are decompressed at once: zlib copies what follows a stream, for each of many short streams again."""
 
 
 class DecompressionError(ValueError):
@@ -35,7 +37,7 @@ class Decompressor:
         self._may_be_bare = encoding == "deflate"
         self._left = limit
         self._seen = b""
-        """All data before the first decompressed byte: the variant of the encoding is not known until then."""
+        """All data before the first decompressed byte, if it may be bare: the variant is not known until then."""
         self._begun = False
         self.full = False
         """There was more data than the limit."""
@@ -46,6 +48,9 @@ class Decompressor:
         Raises:
             DecompressionError: the data is not a valid stream.
         """
+        return b"".join(self._feed_piece(data[at : at + _PIECE]) for at in range(0, len(data), _PIECE))
+
+    def _feed_piece(self, data: bytes) -> bytes:
         pieces: list[bytes] = []
         while data and not self.full:
             if self._inner.eof:
@@ -68,8 +73,8 @@ class Decompressor:
                 piece = self._inner.decompress(self._seen + data, room)
             except self._zlib.error:
                 raise DecompressionError("its compression is damaged") from error
-        self._begun = self._begun or bool(piece)
-        self._seen = b"" if self._begun else self._seen + data
+        self._begun = self._begun or bool(piece) or self._inner.eof
+        self._seen = self._seen + data if self._may_be_bare and not self._begun else b""
         if len(piece) > self._left:
             self.full = True
             piece = piece[: self._left]

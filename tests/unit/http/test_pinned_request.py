@@ -83,6 +83,15 @@ async def test_a_body_is_cut_at_the_limit_compressed_or_not(
     assert (answer.body, answer.cut) == (body[:100], cut)
 
 
+@pytest.mark.parametrize("packed", [b"\x1f\x8b\x08\x08\0\0\0\0\0\xff" + b"a" * 1_000_000, gzip.compress(b"") * 50_000])
+async def test_a_compressed_body_without_content_is_not_read_forever(site: WebServer, packed: bytes) -> None:
+    """The name in a gzip header may be of any length, and any number of empty streams may follow each other."""
+    site.page("/", packed, extra="Content-Encoding: gzip\r\n")
+    target = parse_url(site.url)
+    with pytest.raises(HttpError, match="hold no content"):
+        await send_request(target, await resolve(target, Network()), Network(), limit=100)
+
+
 async def test_a_key_is_sent_to_one_host_only(site: WebServer) -> None:
     async with serving() as other:
         site.moved("/", other.url, 307)
