@@ -1,6 +1,8 @@
 """Files that a sandboxed command creates and programs outside would execute or load are quarantined (H5-8)."""
 
+import hashlib
 import os
+import struct
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -237,6 +239,42 @@ def test_a_folder_in_the_index_is_not_hidden_from_us_alone(tmp_path: Path, way: 
         config.write_text(config.read_text().replace("sha256", "sha\\\n256"))
     assert git(tmp_path, "ls-files") == "l\n"
     assert gitlinks(str(tmp_path / ".git"), (tmp_path / ".git/config").read_bytes()) == ("l",)
+
+
+@pytest.mark.parametrize(
+    ("mode", "length", "name", "after"),
+    [
+        (0o160000, 1, b"l", b"ZZZZ\0\0\0\4\0\0\xe0\0"),  # an extension that looks like the beginning of an entry
+        (0o160000, 5, b"l\0xyz", b""),
+        (0o160000, 2, b"l", b""),
+        (0o160755, 1, b"l", b""),
+        (0o360000, 1, b"l", b""),
+    ],
+)
+@pytest.mark.parametrize("version", [2, 4])
+def test_a_folder_in_a_crafted_index_is_found_if_git_finds_it(
+    tmp_path: Path, version: int, mode: int, length: int, name: bytes, after: bytes
+) -> None:
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "init", "-q", "l")
+    git(tmp_path / "l", "config", "core.fsmonitor", "true")
+    entry = (
+        struct.pack(">10I20sH", *[0] * 6, mode, *[0] * 3, b"1" * 20, length) + (b"\0" if version == 4 else b"") + name
+    )
+    entry = entry.ljust(64 + length if version == 4 else (62 + length + 8) // 8 * 8, b"\0")
+    content = struct.pack(">4sII", b"DIRC", version, 1) + entry + after
+    (tmp_path / ".git/index").write_bytes(content + hashlib.sha1(content, usedforsecurity=False).digest())
+    assert git(tmp_path, "ls-files") == "l\n"
+    assert gitlinks(str(tmp_path / ".git")) == ("l",)
+    assert not is_safe_repository(str(tmp_path / ".git"))
+
+
+def test_a_repository_whose_index_is_too_large_to_read_is_not_safe(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    assert is_safe_repository(str(tmp_path / ".git"))
+    with open(tmp_path / ".git/index", "wb") as file:
+        file.truncate(1 << 26)
+    assert not is_safe_repository(str(tmp_path / ".git"))
 
 
 @given(st.binary(max_size=400))

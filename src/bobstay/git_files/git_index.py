@@ -7,6 +7,8 @@ _STATUS = 40
 """Bytes of an entry before its hash: ten numbers, of which the mode is the seventh."""
 _MODE_AT = 24
 _EXTENDED = 0x4000
+_LENGTH = 0xFFF
+"""The length of the name in an entry's flags; all bits are set if it is longer than they can say."""
 
 
 class BadIndex(ValueError):  # noqa: N818 - it names a kind of index
@@ -14,7 +16,7 @@ class BadIndex(ValueError):  # noqa: N818 - it names a kind of index
 
 
 def index_entries(content: bytes, hash_size: int = 20, *, complete: bool = True) -> Iterator[tuple[bytes, bytes]]:
-    """Yield mode and name of each entry.
+    """Yield mode and name of each entry, as git reads them: it does not check that a name is as long as the flags say.
 
     If `complete`, the index must hold every entry itself: a shared part, or entries that stand for directories, are an
     error after the last entry.
@@ -30,12 +32,18 @@ def index_entries(content: bytes, hash_size: int = 20, *, complete: bool = True)
     for _ in range(count):
         begins = at + _STATUS + hash_size + 2
         mode = content[at + _MODE_AT : at + _MODE_AT + 4]
-        begins += 2 if unpack_from(">H", content, begins - 2)[0] & _EXTENDED else 0
+        flags = unpack_from(">H", content, begins - 2)[0]
+        begins += 2 if flags & _EXTENDED else 0
         kept, begins = _kept(content, begins, len(name)) if version == 4 else (0, begins)
-        end = content.index(b"\0", begins)
+        end = begins + (flags & _LENGTH) - kept
+        if flags & _LENGTH == _LENGTH:
+            end = content.find(b"\0", begins)
+            end = end if end >= 0 else len(content)
+        if end < begins:
+            raise BadIndex(flags)
         name = name[:kept] + content[begins:end]
+        yield mode, (name + content[end : end + 1]).partition(b"\0")[0]
         at = end + 1 if version == 4 else at + (end - at + 8) // 8 * 8
-        yield mode, name
     if complete:
         _check_rest(content, at, hash_size)
 

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from bobstay.git_files.git_config import LARGEST, config_entries, read_config
 from bobstay.git_files.git_directory import open_repository
-from bobstay.git_files.gitlinks import gitlinks
+from bobstay.git_files.gitlinks import LARGEST_INDEX, gitlinks, index_files
 
 _HARMLESS = {
     "core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol "
@@ -81,6 +81,8 @@ def _names_no_program(git: str) -> bool:
 
 
 def _has_safe_submodules(git: str, tree: str, known: Collection[str], depth: int) -> bool:
+    if any(os.path.getsize(path) >= LARGEST_INDEX for path in index_files(git) if os.path.exists(path)):
+        return False
     links = gitlinks(git, read_config(f"{git}/config"))
     if len(links) > _MOST_LINKS:
         return False
