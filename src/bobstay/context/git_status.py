@@ -77,15 +77,14 @@ def harden_environment(environment: Mapping[str, str], folder: str) -> dict[str,
 
 def _drivers(entry: str) -> dict[str, str]:
     """Settings that replace the filters and converters a repository defines with harmless programs."""
-    from bobstay.git_files.git_config import config_entries, included_files, read_config
+    from bobstay.git_files.git_config import all_entries
 
     repository = open_repository(entry)
     settings: dict[str, str] = {}
     for directory in dict.fromkeys((repository.common, repository.directory)):
         for path in (f"{directory}/config", f"{directory}/config.worktree"):
-            for file in (path, *included_files(path, read_config(path))):
-                for setting in config_entries(read_config(file)):
-                    settings |= _harmless_drivers(setting.section, setting.subsection, setting.key)
+            for setting in all_entries(path):
+                settings |= _harmless_drivers(setting.section, setting.subsection, setting.key)
     return settings
 
 

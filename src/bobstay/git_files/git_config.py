@@ -12,7 +12,7 @@ from msgspec import Struct
 from bobstay.system.safe_read import read_regular
 
 LARGEST = 1 << 20
-"""Bytes of a configuration that are read."""
+"""Bytes of a configuration that are read, together with all that it includes."""
 _MOST_INCLUDED = 30
 
 _SKIPPED = re.compile(rb"(?:[ \t\r\n]++|[#;][^\n]*+)*+")
@@ -80,7 +80,7 @@ def expand_home(path: str, home: str) -> str:
 
 def included_path(entry: ConfigEntry, path: str, home: str = "") -> str:
     """The file that an entry of the configuration at `path` includes, whatever the condition; "" for other entries."""
-    if entry.section not in ("include", "includeif") or entry.key != "path" or not entry.value:
+    if not entry.value or entry.key != "path" or entry.section not in ("include", "includeif"):
         return ""
     folder, name = os.path.split(os.path.join(os.path.dirname(path), expand_home(entry.value, home)))
     return os.path.normpath(os.path.join(os.path.realpath(folder), name))
@@ -88,15 +88,30 @@ def included_path(entry: ConfigEntry, path: str, home: str = "") -> str:
 
 def included_files(path: str, content: bytes, home: str = "") -> list[str]:
     """The files that a configuration includes, and those that they include. They need not exist."""
-    found: dict[str, None] = {}
+    return [file for _, file in _walk(path, content, home) if file]
+
+
+def all_entries(path: str) -> Iterator[ConfigEntry]:
+    """All entries of a file and of the files that it includes."""
+    return (entry for entry, _ in _walk(path, read_config(path), ""))
+
+
+def _walk(path: str, content: bytes, home: str) -> Iterator[tuple[ConfigEntry, str]]:
+    """Each entry of a configuration and of what it includes, with the file that this entry is the first to include."""
+    found: set[str] = set()
+    left = LARGEST - len(content)
     waiting = [(path, content)]
     for including, text in waiting:
         for entry in config_entries(text):
             file = included_path(entry, including, home)
-            if file and file not in found and len(found) < _MOST_INCLUDED:
-                found[file] = None
-                waiting.append((file, read_config(file)))
-    return list(found)
+            if not file or file in found or len(found) >= _MOST_INCLUDED:
+                yield entry, ""
+                continue
+            found.add(file)
+            included = read_regular(file, left) or b""
+            left -= len(included)
+            waiting.append((file, included))
+            yield entry, file
 
 
 def _end(match: re.Match[bytes] | None, position: int) -> int:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bobstay.config.git_executables import significant_lines
-from bobstay.git_files.git_config import LARGEST, ConfigEntry, config_entries, included_files
+from bobstay.git_files.git_config import LARGEST, ConfigEntry, all_entries, config_entries, included_files
 
 PIECES = [
     *(b"[core]", b"[Core.B]", b'[remote "a B"]', b'[core "hooksPath\0"]', b'[a "b\\"\\\\"]', b'[ "a"]', b"[]"),
@@ -72,6 +72,16 @@ def test_an_included_file_is_found_behind_a_link_as_the_system_finds_it(tmp_path
     (tmp_path / "a/b").mkdir(parents=True)
     (tmp_path / "link").symlink_to("a/b")
     assert included_files(f"{tmp_path}/config", b"[include]\n\tpath = link/../inc\n") == [f"{tmp_path}/a/inc"]
+
+
+def test_a_configuration_is_read_up_to_one_limit_with_all_it_includes(tmp_path: Path) -> None:
+    """Otherwise thirty large files would keep everybody waiting who starts git in a folder of a stranger."""
+    (tmp_path / "config").write_bytes(b"[include]\n" + b"".join(b"\tpath = x%d\n" % number for number in range(30)))
+    for number in range(30):
+        (tmp_path / f"x{number}").write_bytes(b"[a]\n" + b"b = " + b"c" * (LARGEST // 4) + b"\n")
+    entries = list(all_entries(f"{tmp_path}/config"))
+    assert sum(len(entry.value or "") for entry in entries if entry.name == "a.b") <= LARGEST
+    assert [entry.name for entry in entries].count("include.path") == 30
 
 
 def test_a_configuration_that_includes_itself_many_times_is_read_once(tmp_path: Path) -> None:
