@@ -77,7 +77,7 @@ def _add_configuration(digests: Digests, path: str, top: str, depth: int = 0) ->
     if not os.path.islink(path) and depth == 0:
         digests.add_text(digests.name_of(path), b"\n".join(lines))
     commands: list[str] = []
-    for entry in config_entries(b"\n".join(lines)):
+    for entry in config_entries(b"\n".join((*lines, b""))):  # the end of the last line may be \r\n
         value = entry.value or ""
         if entry.name == "core.hookspath":
             digests.add_tree(os.path.join(top, os.path.expanduser(value)))

@@ -93,8 +93,9 @@ def test_a_configuration_that_includes_itself_many_times_is_read_once(tmp_path: 
 @given(CONFIGURATIONS)
 @example(b"[core]\n\tx = a\\\n\n\thooksPath = evil\n")
 @example(b'[remote "x\0"]\n\tfetch = y\n')
+@example(b"[core]\r\n\tx\r\n")
 def test_lines_that_trust_does_not_bind_to_only_describe_branches_and_remotes(content: bytes) -> None:
-    kept = {(entry.key, entry.value) for entry in config_entries(b"\n".join(significant_lines(content)))}
+    kept = {(entry.key, entry.value) for entry in config_entries(b"\n".join((*significant_lines(content), b"")))}
     lost = [entry for entry in config_entries(content) if entry.name and (entry.key, entry.value) not in kept]
     assert all(entry.section in ("branch", "remote") and entry.subsection for entry in lost)
 
