@@ -14,7 +14,6 @@ _HARMLESS_LINES = {
     b"remote": re.compile(rb"(fetch|tagopt|prune|gh-resolved)\s*=[^\\]*"),
 }
 """Lines that everyday use of git writes and that run nothing: trust survives when they change."""
-_MAX_INCLUDE_DEPTH = 5
 _DATA_FOLDERS = frozenset({"objects", "refs", "logs", "lfs"})
 
 
@@ -69,22 +68,26 @@ def significant_lines(configuration: bytes) -> list[bytes]:
     return kept
 
 
-def _add_configuration(digests: Digests, path: str, top: str, depth: int = 0) -> list[str]:
-    if not os.path.lexists(path):
-        return []
-    raw = digests.add_file(path)
-    lines = significant_lines(raw)
-    if not os.path.islink(path) and depth == 0:
-        digests.add_text(digests.name_of(path), b"\n".join(lines))
+def _add_configuration(digests: Digests, path: str, top: str) -> list[str]:
+    """Add a configuration and what it includes, each file once; the limits of `digests` bound how many there are."""
     commands: list[str] = []
-    for entry in config_entries(b"\n".join((*lines, b""))):  # the end of the last line may be \r\n
-        value = entry.value or ""
-        if entry.name == "core.hookspath":
-            digests.add_tree(os.path.join(top, os.path.expanduser(value)))
-        elif (included := included_path(entry, path)) and depth < _MAX_INCLUDE_DEPTH and not value.startswith("~"):
-            commands += _add_configuration(digests, included, top, depth + 1)
-        else:
-            commands.append(value.lstrip("!"))
+    known = {path}
+    waiting = [path]
+    for file in waiting:
+        if not os.path.lexists(file):
+            continue
+        lines = significant_lines(digests.add_file(file))
+        if file == path and not os.path.islink(path):
+            digests.add_text(digests.name_of(path), b"\n".join(lines))
+        for entry in config_entries(b"\n".join((*lines, b""))):  # the end of the last line may be \r\n
+            value = entry.value or ""
+            if entry.name == "core.hookspath":
+                digests.add_tree(os.path.join(top, os.path.expanduser(value)))
+            elif not (included := included_path(entry, file)) or value.startswith("~"):
+                commands.append(value.lstrip("!"))
+            elif included not in known:
+                known.add(included)
+                waiting.append(included)
     return commands
 
 

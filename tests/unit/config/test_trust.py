@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,18 @@ def test_what_the_configuration_names_belongs_to_it(repository: TrustedRepositor
         assert f"{name} (changed)" in repository.check_trust().changed
         put(repository.repo, name, before)
     assert repository.check_trust().trusted
+
+
+def test_a_file_is_bound_however_many_others_include_it(repository: TrustedRepository) -> None:
+    """Git follows ten. That each of them includes itself and the others again does not make them more."""
+    names = [f"{number}.cfg" for number in range(10)]
+    for name, following in pairwise(names):
+        put(repository.repo, name, f"[include]\n\tpath = {following}\n" + f"\tpath = {name}\n\tpath = 0.cfg\n" * 9)
+    put(repository.repo, names[-1], "[core]\n\tpager = cat\n")
+    git(repository.repo, "config", "include.path", "../0.cfg")
+    repository.trust()
+    put(repository.repo, names[-1], "[core]\n\tpager = evil\n")
+    assert repository.check_trust().changed == ("9.cfg (changed)",)
 
 
 def test_a_file_named_on_a_continued_line_of_the_configuration_is_bound(repository: TrustedRepository) -> None:
