@@ -14,6 +14,8 @@ _HARMLESS_LINES = {
     b"remote": re.compile(rb"(fetch|tagopt|prune|gh-resolved)\s*=[^\\]*"),
 }
 """Lines that everyday use of git writes and that run nothing: trust survives when they change."""
+_INERT_LINE = re.compile(rb"((url|pushurl|promisor|partialclonefilter|mirror)\s*=|[#;])[^\\]*", re.IGNORECASE)
+"""Lines that are bound, but name no program in any section: the header above them may be left out."""
 _DATA_FOLDERS = frozenset({"objects", "refs", "logs", "lfs"})
 
 
@@ -50,7 +52,7 @@ def significant_lines(configuration: bytes) -> list[bytes]:
     Trust binds to these bytes, so they are cut out and not put together from entries. In doubt a line is kept.
     """
     kept: list[bytes] = []
-    section = b""
+    section = omitted = b""
     continued = False
     for line in configuration.split(b"\n"):
         belongs_above, continued = continued, line.endswith((b"\\", b"\\\r"))
@@ -59,11 +61,14 @@ def significant_lines(configuration: bytes) -> list[bytes]:
             section = b""
         elif bare.startswith(b"["):
             header = _HEADER.fullmatch(bare)
-            section = header[1] if header else b""
+            section, omitted = (header[1], line) if header else (b"", b"")
             if header:
                 continue
         harmless = section in _HARMLESS_LINES and not continued and _HARMLESS_LINES[section].fullmatch(bare)
         if belongs_above or (bare and not harmless):  # an empty line ends a continued value
+            if omitted and not _INERT_LINE.fullmatch(bare):  # elsewhere, the same line may name a program
+                kept.append(omitted)
+                omitted = b""
             kept.append(line)
     return kept
 

@@ -128,6 +128,16 @@ def test_what_the_configuration_names_belongs_to_it(repository: TrustedRepositor
     assert repository.check_trust().trusted
 
 
+@pytest.mark.parametrize("before", ["", "\turl = x\n", "\turl = x\\\n\n", "\tfetch = x\n"])
+def test_a_line_is_bound_to_its_section(repository: TrustedRepository, before: str) -> None:
+    config = repository.repo / ".git/config"
+    usual = config.read_text()
+    config.write_text(f'{usual}[core]\n[remote "x"]\n{before}\tfsmonitor = evil\n')
+    repository.trust()
+    config.write_text(f"{usual}[core]\n{before}\tfsmonitor = evil\n")
+    assert not repository.check_trust().trusted
+
+
 def test_a_file_is_bound_however_many_others_include_it(repository: TrustedRepository) -> None:
     """Git follows ten. That each of them includes itself and the others again does not make them more."""
     names = [f"{number}.cfg" for number in range(10)]
