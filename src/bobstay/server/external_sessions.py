@@ -92,8 +92,8 @@ class ExternalSessions:
         view = self._registry.views.get(session_id, SessionView(session_id))
         while True:
             entries = await asyncio.to_thread(self._entries, session_id, view.seq)
-            if self._is_ours(session_id):
-                return
+            if self._is_ours(session_id) or not self._store.exists(session_id):
+                return  # a log that was deleted meanwhile must not be listed again
             for envelope in entries:
                 before, view = view, replace(view, elsewhere=True).apply(envelope)
                 self._registry.publisher.publish_foreign_entry(before, view, envelope)

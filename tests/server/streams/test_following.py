@@ -107,6 +107,18 @@ async def test_a_session_another_process_writes_is_followed_without_a_gap(
         assert seqs == list(range(1, count + 1))
 
 
+async def test_a_log_that_is_deleted_while_it_is_read_is_not_listed_again(
+    testbed: StreamTestbed, tmp_path: Path
+) -> None:
+    testbed.store.create("outside", SessionStarted("/", "1")).close()
+    outside = ExternalSessions(testbed.registry, testbed.store, Inbox(), str(tmp_path))
+    reading = asyncio.create_task(outside.refresh("outside"))
+    await asyncio.sleep(0)  # it reads in a thread now
+    os.unlink(testbed.store.path("outside"))
+    await reading
+    assert "outside" not in testbed.registry.views
+
+
 @pytest.mark.parametrize("at_once", [False, True])
 async def test_a_session_that_becomes_ours_is_followed_without_a_gap(testbed: StreamTestbed, *, at_once: bool) -> None:
     """FM-2: what another process wrote just before it let go was seen by nobody yet."""
