@@ -1,5 +1,6 @@
 """What stands beside a session: changes, files, terminals, tasks, context and the raw log, each by real clicks."""
 
+import asyncio
 import json
 import re
 import subprocess
@@ -11,6 +12,7 @@ from playwright.async_api import Locator, Page, expect
 from tests.browser.kit import PHONE, WebConsole
 from tests.browser.steps import open_page
 from tests.browser.written_log import WrittenLog
+from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Call, Say, Step
 
 CART = "".join(f"line {number}\n" for number in range(1, 41))
@@ -239,6 +241,17 @@ async def test_a_device_that_may_not_use_terminals_is_told_so(web: WebConsole) -
     await expect(page.get_by_text("Terminals are not allowed on this device")).to_be_visible()
 
 
+async def until_stored(web: WebConsole, session: str, titles: list[str]) -> None:
+    """Wait until the tasks of people have this order on the server."""
+    async with asyncio.timeout(DEADLINE):
+        while True:
+            tasks = (await web.server.get(f"/api/v1/sessions/{session}/tasks")).json["tasks"]
+            mine = [task for task in tasks if task["source"] == "user"]
+            if [task["title"] for task in sorted(mine, key=lambda task: task["sort_order"])] == titles:
+                return
+            await asyncio.sleep(0.02)
+
+
 async def test_tasks_of_the_agent_come_by_themselves_and_those_of_people_are_theirs(web: WebConsole) -> None:
     """S002-3, S002-17: what the agent says is on the page without asking; and one can look where it has got to."""
     todos = [
@@ -266,6 +279,7 @@ async def test_tasks_of_the_agent_come_by_themselves_and_those_of_people_are_the
     await page.get_by_role("button", name="Zeroth", exact=True).focus()
     await page.keyboard.press("Alt+ArrowDown")
     await expect(yours).to_have_text(["Second", "Zeroth", "<b>Third</b>"])
+    await until_stored(web, begun, ["Second", "Zeroth", "<b>Third</b>"])  # shown before that
     await page.get_by_role("button", name="Delete Second").click()
     await expect(yours).to_have_count(2)
     await page.get_by_role("button", name="Undo").click()
