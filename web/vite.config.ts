@@ -40,5 +40,10 @@ export default defineConfig({
   server: {
     proxy: { "/api": { target: server, ws: true, changeOrigin: true, headers: { origin: server } } },
   },
-  test: { environment: "happy-dom", testTimeout: 30_000, include: ["src/**/*.test.{ts,tsx}"] },
+  test: {
+    environment: "happy-dom",
+    testTimeout: 30_000,
+    include: ["src/**/*.test.{ts,tsx}"],
+    setupFiles: ["scripts/vitest_setup.ts"],
+  },
 });

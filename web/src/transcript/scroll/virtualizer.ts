@@ -234,9 +234,15 @@ export class Virtualizer {
       return;
     }
     const element = anchor.element?.isConnected ? anchor.element : line;
-    const off = element.getBoundingClientRect().top - scroller.getBoundingClientRect().top - anchor.top;
-    if (Math.abs(off) >= 0.5) this.#correctBy(scroller, off);
-    if (!this.#targeting) return;
+    const edge = scroller.getBoundingClientRect().top;
+    const off = () => element.getBoundingClientRect().top - edge - anchor.top;
+    if (Math.abs(off()) >= 0.5) this.#correctBy(scroller, off());
+    if (!this.#targeting) {
+      // The list is too short for that, or a line above came into view: what is read now must not move either.
+      const above = element === line && this.#firstVisible(edge, true) !== line;
+      if (above || Math.abs(off()) >= 0.5) this.setAnchor();
+      return;
+    }
     this.#targeting = false;
     this.setAnchor(line);
     this.afterToggle();
@@ -246,10 +252,8 @@ export class Virtualizer {
     const moving = performance.now() - this.#movedAt < REST_MS;
     if (!moving || this.#targeting || Math.abs(off) > MAX_DEFERRED)
       return this.#setScrollTop(scroller, scroller.scrollTop + off);
-    const missing = off - this.paddingTop;
-    this.#pendingOffset -= Math.min(off, this.paddingTop);
+    this.#pendingOffset -= Math.min(off, this.paddingTop); // with no padding left near the top, let it move
     this.#updatePadding();
-    if (missing > 0) this.setAnchor(); // no padding left near the top: let it move
   }
 
   #noteMovement(): void {
