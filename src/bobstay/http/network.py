@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bobstay.http.proxies import Proxies, ProxyServer
+from bobstay.http.proxies import Proxies, ProxyServer, parse_ip
 
 
 class Authorities(Struct, frozen=True):
@@ -104,8 +104,9 @@ async def _connect(
 ) -> asyncio.Transport:
     options: dict[str, Any] = {"ssl": tls, "server_hostname": server_name} if tls else {}
     loop = asyncio.get_running_loop()
-    if isinstance(loop, asyncio.BaseEventLoop):  # others do not know the option
+    if isinstance(loop, asyncio.BaseEventLoop) and parse_ip(host) is None:  # other loops do not know the option
         # Try the next address early, so that a dead IPv6 route costs a quarter of a second, not the whole timeout.
+        # A literal has no next address, and asyncio's race leaves its winner open when it is cancelled at that moment.
         options["happy_eyeballs_delay"] = 0.25
     transport, _ = await loop.create_connection(lambda: protocol, host, port, **options)
     return transport

@@ -104,7 +104,7 @@ def is_this_machine(host: str) -> bool:
     """Whether a host is a loopback address or `localhost`, which no proxy on another machine could reach."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
-    address = _address(host)
+    address = parse_ip(host)
     if address is None:
         return False
     mapped = getattr(address, "ipv4_mapped", None)
@@ -120,9 +120,9 @@ def _matches(rule: str, host: str, port: int) -> bool:
     name, wanted = _without_port(rule)
     if wanted and wanted != str(port):
         return False
-    address = _address(host)
+    address = parse_ip(host)
     if address is not None:
-        return _address(name) == address
+        return parse_ip(name) == address
     domain = name.removeprefix("*").strip(".")
     return bool(domain) and (host == domain or host.endswith("." + domain))
 
@@ -140,14 +140,14 @@ def _without_port(rule: str) -> tuple[str, str]:
 def _in_network(rule: str, host: str) -> bool:
     from ipaddress import ip_network
 
-    address = _address(host)
+    address = parse_ip(host)
     try:
         return address is not None and address in ip_network(rule, strict=False)
     except ValueError:
         return False
 
 
-def _address(host: str) -> "IPv4Address | IPv6Address | None":
+def parse_ip(host: str) -> "IPv4Address | IPv6Address | None":
     """Return the host as an IP address, if it is one."""
     if not host or not (":" in host or host[-1].isdigit()):
         return None  # most hosts are names: avoid importing `ipaddress`
