@@ -1,11 +1,13 @@
-"""Background commands of a session: records when they end, waits for them, moves commands there and stops them."""
+"""Background work of an agent: records when commands end, waits for them and for sub-agents, and stops them."""
 
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import Any
 
 from bobstay.engine.event_redaction import redact_event
 from bobstay.engine.journal import Journal
+from bobstay.engine.running_agent import RunningAgent
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import Event
 from bobstay.sessions.log import LogError
@@ -16,9 +18,10 @@ log = logging.getLogger(__name__)
 
 
 class BackgroundCommands:
-    """One per session. It observes the log, so that it knows which starts are stored."""
+    """One per agent. It observes its journal, so that it knows which starts are stored."""
 
-    def __init__(self, journal: Journal, shells: ShellSession) -> None:
+    def __init__(self, journal: Journal, shells: ShellSession, agents: Callable[[], list[RunningAgent]] = list) -> None:
+        """`agents` returns the sub-agents that this agent started and that run."""
         self.listeners: list[Callable[[BackgroundEnded], object]] = []
         """Called with each end once it is stored."""
         self.server_after = 10.0
@@ -26,6 +29,7 @@ class BackgroundCommands:
         self.look_every = 1.0
         self._journal = journal
         self._shells = shells
+        self._agents = agents
         self._early: dict[str, BackgroundEnded] = {}
         """Ends of commands whose start is not stored yet, by command id."""
         shells.listeners.append(self._on_finished)
@@ -44,15 +48,15 @@ class BackgroundCommands:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a command is running whose end will be reported to the model."""
-        return any(job.tell == "wake" for job in self._shells.in_background)
+        """Whether a command or sub-agent is running whose end will be reported to the model."""
+        return bool(self._agent_ends()) or any(job.tell == "wake" for job in self._shells.in_background)
 
     def to_background(self, call_id: str = "") -> tuple[str, ...]:
         """Move the command of a call to the background, or all commands that calls wait for. Returns their ids."""
         return self._shells.detach(call_id)
 
     async def wait(self, seconds: float) -> bool:
-        """Wait until a command ends whose end is reported to the model; False if there is none to wait for.
+        """Wait until a command or sub-agent ends whose end is reported to the model; False if there is none.
 
         Servers (commands that listen on a port and have been silent for a while) are not waited for, nor are
         processes that a finished command left running.
@@ -60,9 +64,10 @@ class BackgroundCommands:
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         while not self.has_wake_notice:
-            waiting = [
+            waiting: list[asyncio.Future[Any]] = [
                 job.finished for job in self._shells.in_background if job.tell == "wake" and not self._is_server(job)
             ]
+            waiting += self._agent_ends()
             left = until - loop.time()
             if not waiting or left <= 0:
                 return False
@@ -83,6 +88,9 @@ class BackgroundCommands:
         jobs = self._shells.in_background
         await asyncio.gather(*(self._shells.stop(job, tell="next_turn") for job in jobs))
         return tuple(job.title for job in jobs)
+
+    def _agent_ends(self) -> "list[asyncio.Future[Any]]":
+        return [agent.ended for agent in self._agents() if agent.started.background]
 
     def apply(self, event: Event) -> None:
         if isinstance(event, BackgroundStarted) and event.id in self._early:

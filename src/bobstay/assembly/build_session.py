@@ -1,12 +1,16 @@
 """Builds a session from options, settings and environment: the only module that knows every component."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bobstay.assembly.agent_types import BUILT_IN
 from bobstay.assembly.background_commands import BackgroundCommands
+from bobstay.assembly.build_agent import budget, build_agent
+from bobstay.assembly.child_agents import ChildAgents, SessionParts
 from bobstay.assembly.prompt_facts import build_system_prompt
 from bobstay.assembly.provider_access import resolve_provider_access
 from bobstay.assembly.session import AgentSession, Closer, Mirror
@@ -14,24 +18,23 @@ from bobstay.assembly.session_hooks import HookWatcher, build_hooks, run_session
 from bobstay.assembly.session_log import OpenedLog, open_log
 from bobstay.assembly.session_policy import initial_mode, make_policy
 from bobstay.assembly.start_context import StartContext
-from bobstay.assembly.tool_services import build_services, build_shells, build_tool_registry, can_use_hosted_search
+from bobstay.assembly.tool_services import build_services, build_shells, build_tool_registry
 from bobstay.assembly.trust_policy import UntrustedJudge, build_settings_writer, child_environment
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.config.settings_files import BrokenSettings
-from bobstay.engine.agent import Agent, RequestSettings, RetryPolicy, StreamTimeouts
+from bobstay.engine.agent_tree import AgentLimits, AgentSpawner, AgentTree
 from bobstay.engine.auto_mode import Advisor, AutoModeApproval
 from bobstay.engine.driver import Driver
 from bobstay.engine.engine_ports import Answer, Approver
-from bobstay.engine.journal import Journal
-from bobstay.engine.limits import Limits
+from bobstay.engine.journal import Journal, LogObserver
+from bobstay.engine.running_agent import ParentAgent
 from bobstay.engine.state import State
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookFacts, HookName, HookOutcome, Hooks
-from bobstay.model.event import InteractionOpened
+from bobstay.model.event import Durable, InteractionOpened, PermissionsChanged
 from bobstay.permissions.policy import Policy
-from bobstay.providers.thinking import ThinkingMode
 from bobstay.sessions.log import LogError
 from bobstay.tools.base import Tool
 
@@ -127,7 +130,7 @@ def _prepare(options: Options, environment: Environment, history: OpenedLog | No
 
         warnings += unredacted_notice(environment, loaded.settings)
     models = (model, *(options.fallback_models or loaded.settings.fallbacks))
-    warnings += access.routes.list_warnings(models, _budget(options, loaded.settings.max_budget_usd))
+    warnings += access.routes.list_warnings(models, budget(options, loaded.settings.max_budget_usd))
     return StartContext(
         options, environment, loaded, access.cwd, access.routes, model, access.redactor, history, warnings
     )
@@ -142,18 +145,40 @@ async def _assemble(
     spill = Path(start.environment.paths.bobstay, "output", start.session_id)
     shells = build_shells(start, spill)
     policy = make_policy(start, mode, can_bypass=can_bypass, readable=(str(spill),), sandbox=shells.sandbox)
+    environment = child_environment(start)
+    hooks, commands = build_hooks(start, host, environment, watcher)
     services = build_services(start, policy, shells, journal)
+    registry = build_tool_registry(start, policy, services, tools, can_ask=approver.can_ask)
+    start.warnings.extend(registry.warnings)
+    tree = AgentTree(
+        ChildAgents(
+            SessionParts(
+                start=start,
+                journal=journal,
+                policy=policy,
+                approver=approver,
+                hooks=hooks,
+                registry=registry,
+                shells=shells,
+                environment=environment,
+                spill=spill,
+                limits=AgentLimits(),
+                build_advisor=lambda: _build_advisor(start, journal),
+            ),
+            {each.name.lower(): each for each in BUILT_IN},
+        ),
+        start.redactor,
+        AgentLimits(),
+    )
+    spawner = AgentSpawner(tree, ParentAgent(journal))
     tool_environment = ToolEnvironment(
         session_id=start.session_id,
         root=Path(start.cwd),
         directories=(Path(start.cwd), *(Path(folder) for folder in policy.directories)),
         spill=spill,
-        environment=child_environment(start),
-        services=services,
+        environment=environment,
+        services=msgspec.structs.replace(services, agents=spawner),
     )
-    hooks, commands = build_hooks(start, host, tool_environment, watcher)
-    registry = build_tool_registry(start, policy, services, tools, can_ask=approver.can_ask)
-    start.warnings.extend(registry.warnings)
     projection = _build_projection(start)
     auto = AutoModeApproval(lambda: _build_advisor(start, journal))
     _replay(start, tool_environment, auto)
@@ -168,12 +193,15 @@ async def _assemble(
         auto=auto,
         concurrency=start.loaded.settings.max_concurrent_tools or 10,
     )
-    agent = _build_agent(start, toolbox, policy, journal.state)
-    background = BackgroundCommands(journal, shells)
-    journal.observers += (policy, tool_environment, auto, background, build_settings_writer(start))
+    agent = build_agent(start, toolbox, policy, build_system_prompt(start, tool_environment), journal.state.cost)
+    tree.add_root(agent)
+    background = BackgroundCommands(journal, shells, spawner.running)
+    writer = build_settings_writer(start)
+    journal.observers += (policy, tool_environment, auto, background, writer)
+    tree.observers.append(partial(_share_permissions, (policy, writer)))
     background.record_lost()
     session_start = NO_OPINION
-    closers: list[Closer] = [toolbox.close, shells.close, start.routes.close]
+    closers: list[Closer] = [tree.close, toolbox.close, shells.close, start.routes.close]
     if commands is not None:
         session_start = await run_session_start(commands, start, tool_environment, toolbox.facts)
         closers.append(lambda: run_session_end(commands, toolbox.facts))
@@ -181,7 +209,14 @@ async def _assemble(
         closers.append(lambda: _remove_folder(start.history.scratch))
     mirror = _attach_projection(journal, start, projection)
     driver = Driver(agent, journal, session_start)
-    return AgentSession(start, driver, background, can_bypass=can_bypass, closers=tuple(closers), mirror=mirror)
+    return AgentSession(start, driver, background, tree, can_bypass=can_bypass, closers=tuple(closers), mirror=mirror)
+
+
+def _share_permissions(observers: tuple[LogObserver, ...], event: Durable) -> None:
+    """Apply what a person allowed a sub-agent for good to the whole session."""
+    if isinstance(event, PermissionsChanged):
+        for observer in observers:
+            observer.apply(event)
 
 
 def _hook_facts(
@@ -235,7 +270,7 @@ def _resolve_directory(requested: str | None) -> str:
 def _restore_state(start: StartContext, mode: str) -> State:
     state = State()
     for envelope in start.history.branch:
-        state = state.apply(envelope.event)
+        state = state.apply_child(envelope.event) if envelope.agent else state.apply(envelope.event)
     # The permission mode comes from this start and not from the log, so that a resume never grants more than asked for.
     model, chosen = ("", "") if start.options.model else (state.model, state.chosen)
     return msgspec.structs.replace(state, mode=mode, running=False, model=model, chosen=chosen)
@@ -244,62 +279,10 @@ def _restore_state(start: StartContext, mode: str) -> State:
 def _replay(start: StartContext, tool_environment: ToolEnvironment, auto: AutoModeApproval) -> None:
     """Bring the folds that a resumed session continues up to its last entry. Rules and mode begin anew."""
     for envelope in start.history.branch:
-        tool_environment.apply(envelope.event)
-        auto.apply(envelope.event)
+        if not envelope.agent:
+            tool_environment.apply(envelope.event)
+            auto.apply(envelope.event)
         start.redactor.remember_placeholders(envelope.event)
-
-
-def _build_agent(start: StartContext, toolbox: Toolbox, policy: Policy, state: State) -> Agent:
-    options, settings = start.options, start.loaded.settings
-    retries, blocks = start.environment.max_retries, start.environment.stop_hook_blocks
-    return Agent(
-        model=start.model,
-        models=start.routes,
-        system=build_system_prompt(start, toolbox.tool_environment),
-        toolbox=toolbox,
-        session_id=start.session_id,
-        fallbacks=options.fallback_models or settings.fallbacks,
-        limits=Limits(
-            turns=options.max_turns or settings.max_turns,
-            cost=_budget(options, settings.max_budget_usd),
-            tokens=options.max_tokens_total or options.task_budget,
-            seconds=options.max_seconds,
-            stop_blocks=Limits().stop_blocks if blocks is None else blocks,
-        ),
-        retry=RetryPolicy() if retries is None else RetryPolicy(attempts=retries),
-        timeouts=_stream_timeouts(start),
-        settings=RequestSettings(_thinking(options)),
-        thinking_display=options.thinking_display or "",
-        effort=options.effort or _parse_effort(settings.effort),
-        max_output=start.environment.max_output_tokens,
-        betas=options.betas,
-        hosted_search=can_use_hosted_search(start, policy, toolbox.tool_environment.services),
-        structured=options.json_schema is not None,
-        spent_before=state.cost,
-    )
-
-
-def _stream_timeouts(start: StartContext) -> StreamTimeouts:
-    """Read the timeouts. A configured limit for the first event applies to local models too."""
-    timeouts, defaults = start.loaded.settings.timeouts, StreamTimeouts()
-    first = (timeouts.first_event if timeouts else None) or (start.environment.api_timeout_ms or 0) / 1000
-    between = (timeouts.between_events if timeouts else None) or defaults.between
-    return StreamTimeouts(first or defaults.first, between, first or defaults.first_local)
-
-
-def _budget(options: Options, configured: float | None) -> float | None:
-    return options.max_budget_usd if options.max_budget_usd is not None else configured
-
-
-def _parse_effort(configured: str | None) -> Any:
-    return configured if configured in ("low", "medium", "high", "xhigh", "max") else None
-
-
-def _thinking(options: Options) -> ThinkingMode:
-    """Read the requested thinking mode, independent of the model: each request adapts it to its model."""
-    if options.thinking == "disabled" or options.max_thinking_tokens == 0:
-        return "off"
-    return options.max_thinking_tokens or "adaptive"
 
 
 def _build_projection(start: StartContext) -> "ClaudeProjection | None":

@@ -1,6 +1,7 @@
 """The session interface for front ends and embedding programs: run prompts, stream events, interrupt, read totals."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -9,7 +10,9 @@ from msgspec import Struct
 from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.context_usage import context_usage
 from bobstay.assembly.start_context import StartContext
+from bobstay.engine.agent_tree import AgentTree
 from bobstay.engine.driver import Driver
+from bobstay.engine.running_agent import ParentAgent
 from bobstay.engine.state import State
 from bobstay.model.event import Event, InputQueued, ModeChanged
 from bobstay.model.ids import new_id
@@ -55,6 +58,7 @@ class AgentSession:
         start: StartContext,
         driver: Driver,
         background: BackgroundCommands,
+        agents: AgentTree,
         *,
         can_bypass: bool,
         closers: tuple[Closer, ...] = (),
@@ -63,6 +67,7 @@ class AgentSession:
         self._driver = driver
         self._models = start.routes
         self.background = background
+        self.agents = agents
         self.cwd = Path(start.cwd)
         self.can_bypass = can_bypass
         self.warnings = start.warnings
@@ -120,7 +125,7 @@ class AgentSession:
         `take_at_end`: see `Driver.turn`.
         """
         given: tuple[Block, ...] = (Text(blocks),) if isinstance(blocks, str) else blocks
-        return self._driver.turn(given, client_id=client_id, take_at_end=take_at_end)
+        return self._with_agents(self._driver.turn(given, client_id=client_id, take_at_end=take_at_end))
 
     def steer(
         self, blocks: tuple[Block, ...] | str, *, client_id: str = "", how: Literal["steer", "queue"] = "steer"
@@ -133,14 +138,24 @@ class AgentSession:
 
     def resume_turn(self) -> AsyncGenerator[Event, None]:
         """Resume a turn that a crash interrupted: see `Driver.resume_turn`."""
-        return self._driver.resume_turn()
+        return self._with_agents(self._driver.resume_turn())
+
+    def _with_agents(self, turn: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+        """First continue sub-agents in the background that the end of an earlier process interrupted, if any."""
+        return self._resume_agents(turn) if self.state.running_agents and not self.agents.list_running() else turn
+
+    async def _resume_agents(self, turn: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+        await self.agents.resume_background(ParentAgent(self._driver.journal))
+        async with aclosing(turn):
+            async for event in turn:
+                yield event
 
     def next_queued(self) -> InputQueued | None:
         """Return the oldest queued message."""
         return self.state.queued[0] if self.state.queued else None
 
     def run_queued(self, queued: InputQueued) -> AsyncGenerator[Event, None]:
-        return self._driver.turn(queued.blocks, id=queued.id, client_id=queued.client_id)
+        return self._with_agents(self._driver.turn(queued.blocks, id=queued.id, client_id=queued.client_id))
 
     def run_notices(self, *, waited: float | None = None, take_at_end: bool = False) -> AsyncGenerator[Event, None]:
         """Tell the model which background commands ended, in a turn without a prompt; see `has_wake_notice`.

@@ -25,7 +25,7 @@ _ENV_SECONDS = 10.0
 
 
 def build_hooks(
-    start: StartContext, host: Hooks, tool_environment: ToolEnvironment, watcher: HookWatcher | None
+    start: StartContext, host: Hooks, environment: Mapping[str, str], watcher: HookWatcher | None
 ) -> "tuple[Hooks, CommandHooks | None]":
     """Return all hooks as one, and separately those of the settings if there are any.
 
@@ -40,11 +40,7 @@ def build_hooks(
     commands = CommandHooks(
         hooks,
         cwd=start.cwd,
-        environment={
-            name: value
-            for name, value in tool_environment.environment.items()
-            if not start.environment.is_model_key(name)
-        },
+        environment={name: value for name, value in environment.items() if not start.environment.is_model_key(name)},
         session_id=start.session_id,
         report=_redact_reports(start, watcher) if watcher is not None else None,
         network=start.environment.network,

@@ -59,7 +59,7 @@ def build_shells(start: StartContext, spill: Path) -> ShellSession:
 def build_tool_registry(
     start: StartContext, policy: Policy, services: ToolServices, tools: tuple[Tool[Any], ...], *, can_ask: bool
 ) -> ToolRegistry:
-    available: set[Any] = {"person"} if can_ask else set()
+    available: set[Any] = {"agents", *(("person",) if can_ask else ())}
     if services.search is not None:
         available.add("search")
     return ToolRegistry.load(

@@ -1,6 +1,6 @@
 """The agent: everything a run needs that does not change while it runs, and the few settings that may."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field
 
@@ -61,6 +61,8 @@ class Agent(Struct, frozen=True):
     """The run is to end with structured output."""
     spent_before: float = 0.0
     """What the session had cost when this process opened it."""
+    spent: Callable[[], float] | None = None
+    """For a sub-agent: what its session has cost since then, with all its agents."""
 
 
 class RequestBuilder:

@@ -173,6 +173,7 @@ class Approval:
             blocked_path=decision.blocked_path,
             description=str(prepared.input.get("description", ""))[:500],
             destructive=tool.destructive(prepared.args, prepared.context),
+            agent=self._toolbox.facts.agent_id,
         )
 
     async def _ask_person(

@@ -3,13 +3,14 @@
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import Literal
 
 from msgspec.structs import replace
 
 from bobstay.engine.agent import Agent
 from bobstay.engine.event_redaction import redact_event, redact_prompt
 from bobstay.engine.journal import Journal
-from bobstay.engine.limits import UNUSED, Used, tokens_of
+from bobstay.engine.limits import UNUSED, Used, steps_of, tokens_of
 from bobstay.engine.loop import run_turn
 from bobstay.engine.state import State
 from bobstay.engine.steering import Steering
@@ -36,9 +37,20 @@ from bobstay.sessions.log import LogError
 class Driver:
     """Runs one session's turns, one at a time."""
 
-    def __init__(self, agent: Agent, journal: Journal, session_start: HookOutcome = NO_OPINION) -> None:
-        """`session_start` is the outcome of the SessionStart hooks, which is added to the first prompt."""
+    def __init__(
+        self,
+        agent: Agent,
+        journal: Journal,
+        session_start: HookOutcome = NO_OPINION,
+        *,
+        origin: Literal["human", "harness"] = "human",
+    ) -> None:
+        """`session_start` is the outcome of the SessionStart hooks, which is added to the first prompt.
+
+        `origin` says who writes the prompts: a person, or for a sub-agent the agent that started it.
+        """
         self.agent = agent
+        self._origin: Literal["human", "harness"] = origin
         self.journal = journal
         self._session_start = session_start
         self._used = UNUSED
@@ -99,7 +111,7 @@ class Driver:
             self._control = None
             self.agent.toolbox.facts.effort = None
             seconds = used.seconds + time.monotonic() - began
-            self._used = Used(used.steps + self.state.steps, used.tokens + tokens_of(self.state), seconds)
+            self._used = Used(used.steps + steps_of(self.state), used.tokens + tokens_of(self.state), seconds)
 
     def queue(self, event: InputQueued) -> None:
         """Queue a message that arrived while the session is busy. It is on disk when this returns."""
@@ -134,15 +146,16 @@ class Driver:
         earlier: frozenset[str],
         used: Used,
     ) -> AsyncGenerator[Event, None]:
-        blocks = redact_prompt(blocks, "human", self.agent.toolbox.redactor)
+        blocks = redact_prompt(blocks, self._origin, self.agent.toolbox.redactor)
         self.agent.toolbox.facts.prompt_id = id
         outcome = NO_OPINION
-        if blocks:
+        if blocks and self._origin == "human":
             submitted = run_hooks(self.agent.toolbox, "UserPromptSubmit", prompt=text_of(blocks))
             outcome = await control.unless_aborted(submitted) or NO_OPINION
         blocked = outcome.decision == "block"
         session_start, self._session_start = self._session_start, NO_OPINION
-        prompt = [Prompted(id, blocks, client_id=client_id, blocked=blocked)] if blocks else []
+        why = "" if self._origin == "human" else "agent"
+        prompt = [Prompted(id, blocks, self._origin, client_id, why, blocked)] if blocks else []
         # A turn without a model request reads no other input: that gets a turn of its own.
         ends_here = blocked or outcome.stop
         assert prompt or self._pending_input(earlier), "a turn has something to tell the model"
@@ -191,12 +204,15 @@ class Driver:
 
     def _steering(self) -> tuple[Prompted, ...]:
         """Input for the model that it has not read yet: ends of background commands, and steering messages."""
-        steers = [_steer(entry) for entry in self.state.queued if entry.how == "steer"]
+        steers = [self._steer(entry) for entry in self.state.queued if entry.how == "steer"]
         if not self.state.notices:
             return tuple(steers)
         from bobstay.engine.background_notice import notice
 
         return (*map(notice, self.state.notices), *steers)
+
+    def _steer(self, queued: InputQueued) -> Prompted:
+        return Prompted(queued.id, queued.blocks, self._origin, queued.client_id, why="steer")
 
     def _name(self, model: str) -> str:
         """The name of a model for people, to whom `default` says nothing."""
@@ -219,10 +235,6 @@ class Driver:
     def _pending_input(self, earlier: frozenset[str]) -> list[Prompted]:
         """Unread input from before the prompt, which comes first."""
         return [prompted for prompted in self._steering() if prompted.why != "steer" or prompted.id in earlier]
-
-
-def _steer(queued: InputQueued) -> Prompted:
-    return Prompted(queued.id, queued.blocks, client_id=queued.client_id, why="steer")
 
 
 def _refusal(outcome: HookOutcome, prompt: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     Advised,
@@ -48,6 +49,8 @@ Kind = TypeVar("Kind", bound=Durable)
 
 FIELDS: dict[type[Any], tuple[str, ...]] = {
     Advised: ("reason",),
+    AgentEnded: ("description", "text"),
+    AgentStarted: ("description", "prompt"),
     ArtifactMade: ("title", "text"),
     BackgroundEnded: ("title",),
     BackgroundStarted: ("title",),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from bobstay.engine.state import State
+from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     BlockDone,
@@ -37,9 +38,12 @@ class LogObserver(Protocol):
 class Journal:
     """Everything else with state (the permission policy, the tools' environment) observes it."""
 
-    def __init__(self, log: Log, state: State) -> None:
+    def __init__(self, log: Log, state: State, *, agent: str = "", parent_call: str = "") -> None:
+        """`agent` and `parent_call` mark the entries of a sub-agent, which share the log of its session."""
         self.log = log
         self.state = state
+        self.agent = agent
+        self.parent_call = parent_call
         self.observers: list[LogObserver] = []
         """Get each event right after it is folded into the state."""
         self.listeners: list[Callable[[Envelope], None]] = []
@@ -51,7 +55,8 @@ class Journal:
         Events before side effects, and input of a person, are synced to disk when this returns; all others are with
         the operating system and survive the end of this process.
         """
-        envelope = self.log.append(event, sync=_must_be_synced(event))
+        sync = _must_be_synced(event)
+        envelope = self.log.append(event, sync=sync, agent=self.agent, parent_call=self.parent_call)
         self.catch_up((event,))
         for listener in self.listeners:
             listener(envelope)
@@ -74,8 +79,12 @@ class Journal:
             for observer in self.observers:
                 observer.apply(event)
 
+    def count_child(self, event: Durable) -> None:
+        """Count an event that a sub-agent recorded in a journal of its own."""
+        self.state = self.state.apply_child(event)
+
     def is_unread(self, id: str) -> bool:
-        """Whether the model does not know yet that the background command with this id ended."""
+        """Whether the model does not know yet that the background command or agent with this id ended."""
         return any(notice.id == id for notice in self.state.notices)
 
 
@@ -87,9 +96,11 @@ def _must_be_synced(event: Durable) -> bool:
             return origin == "human"
         case InputQueued() | RunDone() | BackgroundEnded():
             return True
+        case AgentEnded(tell=tell):
+            return tell != "no"
         case InteractionEvent() | SettingsEvent() | SessionEvent() | WorkerEvent() | NoticeEvent():
             return False
         case InputDropped() | TurnStarted() | BlockDone() | MessageDone() | Pruned():
             return False
-        case ToolDone() | TasksReplaced() | BackgroundStarted():
+        case ToolDone() | TasksReplaced() | BackgroundStarted() | AgentStarted():
             return False

@@ -7,7 +7,10 @@ from bobstay.model.event import Ending
 
 
 class Limits(Struct, frozen=True):
-    """None means no limit. Turns, tokens and time count per prompt, cost over the whole life of the process."""
+    """None means no limit. Turns, tokens and time count per prompt, cost over the whole life of the process.
+
+    What sub-agents use counts for the agent that started them.
+    """
 
     turns: int | None = None
     cost: float | None = None
@@ -36,12 +39,14 @@ class LimitReached(Struct, frozen=True):
 
 
 def find_limit(
-    limits: Limits, state: State, *, spent_before: float, elapsed: float, earlier: Used = UNUSED
+    limits: Limits, state: State, *, spent: float, elapsed: float, earlier: Used = UNUSED
 ) -> LimitReached | None:
-    """Return the first limit that forbids another model request, or None. `elapsed` is the time of this turn."""
-    if limits.turns is not None and earlier.steps + state.steps >= limits.turns:
+    """Return the first limit that forbids another model request, or None.
+
+    `spent` is the cost so far of this process for the whole session, `elapsed` the time of this turn.
+    """
+    if limits.turns is not None and earlier.steps + steps_of(state) >= limits.turns:
         return LimitReached("max_turns", f"Reached maximum number of turns ({limits.turns})")
-    spent = state.cost - spent_before
     if limits.cost is not None and spent >= limits.cost:
         return LimitReached("max_cost", f"Reached maximum budget (${limits.cost:g}): ${spent:.4f} spent")
     used = earlier.tokens + tokens_of(state)
@@ -50,6 +55,11 @@ def find_limit(
     if limits.seconds is not None and earlier.seconds + elapsed >= limits.seconds:
         return out_of_time(limits)
     return None
+
+
+def steps_of(state: State) -> int:
+    """All model requests of the turn, those of sub-agents included."""
+    return state.steps + state.child_steps
 
 
 def tokens_of(state: State) -> int:

@@ -61,7 +61,8 @@ async def run_turn(
 def _next(turn: TurnState, *, resumed: bool) -> AsyncGenerator[Event, None]:
     """Choose what comes next in a turn."""
     agent, elapsed = turn.agent, time.monotonic() - turn.began
-    limit = find_limit(agent.limits, turn.state, spent_before=agent.spent_before, elapsed=elapsed, earlier=turn.earlier)
+    spent = agent.spent() if agent.spent is not None else turn.state.cost - agent.spent_before
+    limit = find_limit(agent.limits, turn.state, spent=spent, elapsed=elapsed, earlier=turn.earlier)
     if turn.control.aborted:
         return _interrupted(turn, "streaming")
     if resumed:

@@ -1,4 +1,7 @@
-"""Resumes the tool calls of an answer after a crash: a call that had started is not run again, the others are run."""
+"""Resumes the tool calls of an answer after a crash: a call that had started is not run again, the others are run.
+
+A call that had started a sub-agent runs again, because it continues that sub-agent where it was.
+"""
 
 from bobstay.engine.agent import Agent, RequestBuilder
 from bobstay.engine.approval import PriorProgress
@@ -25,7 +28,7 @@ class ResumedStep(Step):
         for call in self._state.unanswered:
             granted = self._state.granted.get(call.id)
             opened = next((entry for entry in self._state.interactions if entry.call.id == call.id), None)
-            if call.id in self._state.started:
+            if call.id in self._state.started and not self._started_agent(call):
                 self._box.put(_interrupted_reply(call, LOST))
             elif self._agent.toolbox.redactor.find_placeholder([call.input, granted.input if granted else None]):
                 if opened is not None:
@@ -33,6 +36,9 @@ class ResumedStep(Step):
                 self._box.put(_interrupted_reply(call, SECRET))
             else:
                 self._start(call, PriorProgress(opened, granted))
+
+    def _started_agent(self, call: ToolCall) -> bool:
+        return any(agent.call_id == call.id for agent in self._state.agents.values())
 
 
 def _interrupted_reply(call: ToolCall, text: str) -> ToolDone:

@@ -3,6 +3,7 @@
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     Advised,
@@ -94,8 +95,13 @@ class State(Struct, frozen=True):
     queued: tuple[InputQueued, ...] = ()
     background: dict[str, BackgroundStarted] = {}
     """Commands that run in the background."""
-    notices: tuple[BackgroundEnded, ...] = ()
-    """Ends of such commands that the model does not know of yet."""
+    notices: tuple[BackgroundEnded | AgentEnded, ...] = ()
+    """Ends of such commands, and of agents in the background, that the model does not know of yet."""
+    agents: dict[str, AgentStarted] = {}
+    """Every sub-agent this agent has started, as it was started last."""
+    running_agents: frozenset[str] = frozenset()
+    child_steps: int = 0
+    """Model requests that sub-agents made during this turn."""
     started: frozenset[str] = frozenset()
     """Calls of the last answer that started to run."""
     abandoned: frozenset[str] = frozenset()
@@ -168,6 +174,11 @@ class State(Struct, frozen=True):
                 return replace(self, queued=_update_queue(self.queued, event), notices=self._notices_except(event.id))
             case BackgroundStarted() | BackgroundEnded():
                 return self._apply_background(event)
+            case AgentStarted(id=id_):
+                running = self.running_agents | {id_}
+                return replace(self, agents={**self.agents, id_: event}, running_agents=running)
+            case AgentEnded(id=id_):
+                return replace(self, running_agents=self.running_agents - {id_}, notices=self._with_notice(event))
             case TasksReplaced(tasks=tasks):
                 return replace(self, tasks=tasks)
             case ModeChanged(mode=mode):
@@ -203,16 +214,31 @@ class State(Struct, frozen=True):
         added, removed = self.lines_added + done.lines_added, self.lines_removed + done.lines_removed
         return replace(self, user_blocks=(*self.user_blocks, done.reply), lines_added=added, lines_removed=removed)
 
-    def _notices_except(self, id_: str) -> tuple[BackgroundEnded, ...]:
-        return tuple(notice for notice in self.notices if notice.id != id_) if self.notices else ()
+    def apply_child(self, event: Event) -> "State":
+        """Count an event of a sub-agent. Its conversation is a state of its own."""
+        if isinstance(event, MessageDone):
+            steps = self.child_steps if event.broken == "lost" else self.child_steps + 1
+            counted = self._count_cost(event.model, event.usage, event.cost, event.api_ms)
+            return replace(counted, child_steps=steps)
+        if isinstance(event, Advised):
+            return self._count_advice(event)
+        if isinstance(event, ToolDone):
+            added, removed = self.lines_added + event.lines_added, self.lines_removed + event.lines_removed
+            return replace(self, lines_added=added, lines_removed=removed)
+        return self
+
+    def _notices_except(self, id_: str) -> tuple[BackgroundEnded | AgentEnded, ...]:
+        return tuple(notice for notice in self.notices if notice.notice != id_) if self.notices else ()
+
+    def _with_notice(self, ended: BackgroundEnded | AgentEnded) -> tuple[BackgroundEnded | AgentEnded, ...]:
+        return self.notices if ended.tell == "no" else (*self._notices_except(ended.notice), ended)
 
     def _apply_background(self, event: BackgroundStarted | BackgroundEnded) -> "State":
         if isinstance(event, BackgroundStarted):
             return replace(self, background={**self.background, event.id: event})
         ended = event
         background = {id_: each for id_, each in self.background.items() if id_ != ended.id}
-        notices = self.notices if ended.tell == "no" else (*self._notices_except(ended.id), ended)
-        return replace(self, background=background, notices=notices)
+        return replace(self, background=background, notices=self._with_notice(ended))
 
     def _unclosed(self) -> list[Message]:
         messages: list[Message] = []
@@ -223,7 +249,7 @@ class State(Struct, frozen=True):
         return messages
 
     def _begin(self, started: TurnStarted) -> "State":
-        fresh = replace(self, steps=0, usage=Usage(), ended=None)
+        fresh = replace(self, steps=0, child_steps=0, usage=Usage(), ended=None)
         model = started.model
         return replace(fresh, turn=started.turn, model=model, chosen=model, mode=started.mode, running=True)
 
@@ -258,32 +284,26 @@ class State(Struct, frozen=True):
         )
 
     def _count(self, done: MessageDone) -> "State":
-        before = self.by_model.get(done.model, ModelUsage())
-        totals = ModelUsage(before.usage + done.usage, before.cost + done.cost, before.calls + 1)
-        lost = done.broken == "lost"  # it is paid for, but it is no step of the conversation
-        return replace(
-            self,
-            ended=self.ended if lost else done,
-            steps=self.steps if lost else self.steps + 1,
-            usage=self.usage + done.usage,
-            context=self.context if lost else done.usage.context,
-            cost=self.cost + done.cost,
-            api_ms=self.api_ms + done.api_ms,
-            by_model={**self.by_model, done.model: totals},
-        )
+        counted = self._count_cost(done.model, done.usage, done.cost, done.api_ms)
+        if done.broken == "lost":  # it is paid for, but it is no step of the conversation
+            return counted
+        return replace(counted, ended=done, steps=self.steps + 1, context=done.usage.context)
 
     def _count_advice(self, advised: Advised) -> "State":
         """Count the cost of an advisor's answer, which is no step of the conversation."""
         if not advised.model:
             return self
-        before = self.by_model.get(advised.model, ModelUsage())
-        totals = ModelUsage(before.usage + advised.usage, before.cost + advised.cost, before.calls + 1)
+        return self._count_cost(advised.model, advised.usage, advised.cost, advised.api_ms)
+
+    def _count_cost(self, model: str, usage: Usage, cost: float, api_ms: int) -> "State":
+        before = self.by_model.get(model, ModelUsage())
+        totals = ModelUsage(before.usage + usage, before.cost + cost, before.calls + 1)
         return replace(
             self,
-            usage=self.usage + advised.usage,
-            cost=self.cost + advised.cost,
-            api_ms=self.api_ms + advised.api_ms,
-            by_model={**self.by_model, advised.model: totals},
+            usage=self.usage + usage,
+            cost=self.cost + cost,
+            api_ms=self.api_ms + api_ms,
+            by_model={**self.by_model, model: totals},
         )
 
     def _prune(self, event: Pruned) -> "State":

@@ -34,19 +34,23 @@ class StopHookBlocks(Struct):
         return self.in_a_row <= limit
 
 
-async def run_hooks(toolbox: Toolbox, name: HookName, **fields: Any) -> HookOutcome:
-    """Run the hooks of an event without a subject."""
-    if not toolbox.hooks.wants(name):
+async def run_hooks(toolbox: Toolbox, name: HookName, *, subject: str = "", **fields: Any) -> HookOutcome:
+    """Run the hooks of an event that belongs to no tool call."""
+    if not toolbox.hooks.wants(name, subject):
         return NO_OPINION
-    return await toolbox.hooks.run(HookCall(name, {**toolbox.facts(), **fields}, tool_use_id=new_id()))
+    return await toolbox.hooks.run(HookCall(name, {**toolbox.facts(), **fields}, subject, tool_use_id=new_id()))
 
 
 async def before_end(toolbox: Toolbox, last_text: str, *, again: bool) -> HookOutcome:
-    """Run the Stop hooks, which may object to the end of a turn. `again`: they have done so in this turn."""
-    shells = toolbox.tool_environment.services.shells
+    """Run the Stop hooks, which may object to the end of a turn. `again`: they have done so in this turn.
+
+    For a sub-agent they are the SubagentStop hooks.
+    """
+    shells, agent_type = toolbox.tool_environment.services.shells, toolbox.facts.agent_type
     return await run_hooks(
         toolbox,
-        "Stop",
+        "SubagentStop" if agent_type else "Stop",
+        subject=agent_type,
         stop_hook_active=again,
         last_assistant_message=last_text,
         background_tasks=[_task_fields(job) for job in shells.in_background] if shells is not None else [],

@@ -53,6 +53,9 @@ class HookFacts:
         """Id of the last prompt."""
         self.effort: str | None = None
         """Of the turn that runs."""
+        self.agent_id = ""
+        self.agent_type = ""
+        """Of the sub-agent whose calls these are; "" for the session's own."""
 
     def __call__(self) -> dict[str, Any]:
         facts = self._session()
@@ -60,6 +63,8 @@ class HookFacts:
             facts["prompt_id"] = self.prompt_id
         if self.effort is not None:
             facts["effort"] = {"level": self.effort}
+        if self.agent_id:
+            facts |= {"agent_id": self.agent_id, "agent_type": self.agent_type}
         return facts
 
 

@@ -37,6 +37,11 @@ class BackgroundEnded(BackgroundEvent, frozen=True, tag="background_ended", omit
     """When the model is told: at once (in a turn of its own if needed), with the next prompt, or not at all."""
 
     @property
+    def notice(self) -> str:
+        """Id of the `Prompted` that reports it."""
+        return self.id
+
+    @property
     def summary(self) -> str:
         match self.status:
             case "completed":

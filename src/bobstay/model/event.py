@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.live_events import Live
 from bobstay.model.message import Block, Stop, ToolCall, ToolReply, Usage
@@ -138,6 +139,8 @@ class InteractionOpened(InteractionEvent, frozen=True, tag="interaction_opened",
     description: str = ""
     destructive: bool = False
     """The call may destroy what cannot be restored: front ends offer no lasting permission for it."""
+    agent: str = ""
+    """Id of the sub-agent whose call it is; "" for the session's own."""
 
 
 class InteractionClosed(InteractionEvent, frozen=True, tag="interaction_closed", omit_defaults=True):
@@ -323,6 +326,8 @@ Durable: TypeAlias = (
     | ArtifactMade
     | BackgroundStarted
     | BackgroundEnded
+    | AgentStarted
+    | AgentEnded
     | Raw
 )
 
@@ -338,5 +343,7 @@ class Envelope(Struct, frozen=True, omit_defaults=True):
     at: float
     event: Durable
     agent: str = ""
+    """The sub-agent whose entry it is; "" for the session's own."""
     parent_call: str = ""
+    """The call that first started that sub-agent."""
     epoch: int = 0

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
+from weakref import WeakSet
 
 import msgspec
 
+from bobstay.model.agent_events import AgentEvent
 from bobstay.model.background_events import BackgroundEvent
 from bobstay.model.event import (
     Advised,
@@ -53,13 +55,17 @@ class Policy:
         sandboxed: Callable[[str], bool] | None = None,
         readlink: Callable[[str], str | None] = read_link,
         fold_case: bool | None = None,
+        session: "Policy | None" = None,
     ) -> None:
-        """`readable`: directories that may be read although they are no working directories, such as spilled output."""
+        """`readable`: directories that may be read although they are no working directories, such as spilled output.
+
+        `session`: for a sub-agent, the policy of its session, whose rules and remembered denials it shares.
+        """
         if mode_problem(mode, can_bypass=can_bypass) == "bypass_not_launched":
             raise ValueError("bypassPermissions must be enabled when the program is started")
         self._mode = get_mode(mode)
         self._can_bypass = can_bypass
-        self._rulebook = Rulebook(rules)
+        self.rulebook: Rulebook = Rulebook(rules) if session is None else session.rulebook
         self._options: dict[str, Any] = {"readlink": readlink}
         if fold_case is not None:
             self._options["fold_case"] = fold_case
@@ -68,18 +74,48 @@ class Policy:
         self._readable = readable
         self._cwd = self._root
         self._asked: dict[str, tuple[str, bytes]] = {}
-        self._refused: dict[tuple[str, bytes], str] = {}
+        self.refused: dict[tuple[str, bytes], str] = {} if session is None else session.refused
+        """Calls that a person denied, with the reason."""
         self.read_only = read_only
         """Only reads are allowed without asking, whatever the mode, the allow rules and the sandbox would allow."""
         self.sandboxed = sandboxed
         """Whether a command would run in the sandbox and may be allowed for that reason; None if that is off."""
+        self._session = session
+        self._own_mode = False
+        self.agents: WeakSet[Policy] = WeakSet()
+        """Policies of its sub-agents."""
         self.directories: tuple[str, ...] = ()
         """Working directories besides the root, as absolute paths."""
-        self._set_directories(directories)
+        self.set_directories(directories)
+
+    def for_agent(self, mode: str = "", root: str = "") -> "Policy":
+        """The policy of a sub-agent: the same rules, which stay the same, and a working directory of its own.
+
+        Without a `mode` of its own it has that of the session. While the session may only read, so may its sub-agents.
+        """
+        session = self._session or self
+        other = Policy(
+            "default",
+            root=root or self._root,
+            directories=self.directories,
+            home=self._home,
+            can_bypass=self._can_bypass,
+            readable=self._readable,
+            read_only=self.read_only,
+            sandboxed=self.sandboxed,
+            session=session,
+            **self._options,
+        )
+        if mode and not mode_problem(mode, can_bypass=self._can_bypass):
+            other._mode, other._own_mode = get_mode(mode), True
+        if not root:
+            other.set_cwd(self._cwd)
+        session.agents.add(other)
+        return other
 
     @property
     def mode(self) -> str:
-        return self._mode.name
+        return self.current_mode.name
 
     @mode.setter
     def mode(self, name: str) -> None:
@@ -88,24 +124,33 @@ class Policy:
             self._mode = get_mode(name)
 
     @property
+    def current_mode(self) -> PermissionMode:
+        """The mode that was chosen: that of the session, unless a sub-agent has its own."""
+        session = self._session
+        if session is not None and (not self._own_mode or session.current_mode.read_only):
+            return session.current_mode
+        return self._mode
+
+    @property
     def _effective_mode(self) -> PermissionMode:
         """The mode in which calls are judged: a read-only one if `read_only` is set."""
+        mode = self.current_mode
         if not self.read_only:
-            return self._mode
-        return PermissionMode("read-only", "asks before anything but reading", read_only=True, asks=self._mode.asks)
+            return mode
+        return PermissionMode("read-only", "asks before anything but reading", read_only=True, asks=mode.asks)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        return self._rulebook.rules
+        return self.rulebook.rules
 
     def judge(self, tool: str, accesses: tuple[Access, ...], input: Input, *, read_only: bool) -> PolicyDecision:
         """Judge a call: deny before ask before allow, whatever the source; then the mode; then the default."""
         decision = self._apply_sandbox_auto_allow(
             self._judge(self._effective_mode, tool, accesses, input, read_only), accesses
         )
-        if decision.effect is not Effect.DENY and (why := self._refused.get((tool, _key(input)))) is not None:
+        if decision.effect is not Effect.DENY and (why := self.refused.get((tool, _key(input)))) is not None:
             return PolicyDecision(Effect.DENY, why, "session", "remembered")
-        if decision.effect is Effect.ASK and not self._mode.asks:
+        if decision.effect is Effect.ASK and not self.current_mode.asks:
             why = f"{decision.why} In dontAsk mode nobody is asked, so it is denied."
             return PolicyDecision(Effect.DENY, why, decision.source, "mode", decision.blocked_path)
         return decision
@@ -174,21 +219,27 @@ class Policy:
             return
         match event:
             case ModeChanged(mode=mode):
-                self._refused.clear()
+                self.refused.clear()
                 self.mode = mode
+            case PermissionsChanged() if self._session is not None:
+                pass  # the session's policy applies it to all its agents
             case PermissionsChanged(updates=updates):
-                self._refused.clear()
+                self.refused.clear()
                 for update in updates:
                     self._update(update)
+                for agent in self.agents:
+                    agent.set_directories(self.directories)
             case InteractionOpened(id=identifier, kind="permission", call=call):
                 self._asked[identifier] = (call.name, _key(call.input))
             case InteractionClosed(id=identifier, outcome=outcome, message=message, by=by):
                 asked = self._asked.pop(identifier, None)
                 if asked is not None and outcome == "denied" and by in PEOPLE:
-                    self._refused[asked] = message or "A person denied this exact call before."
+                    self.refused[asked] = message or "A person denied this exact call before."
             case ToolDone(cwd=cwd) if cwd:
                 self.set_cwd(cwd)
-            case ConversationEvent() | SessionEvent() | WorkerEvent() | BackgroundEvent() | NoticeEvent():
+            case (
+                ConversationEvent() | SessionEvent() | WorkerEvent() | BackgroundEvent() | AgentEvent() | NoticeEvent()
+            ):
                 pass  # they do not change permissions
             case InteractionOpened() | Advised() | ToolStarted() | ToolDone() | TasksReplaced() | ModelChanged():
                 pass
@@ -199,16 +250,14 @@ class Policy:
 
     def denied_tools(self) -> frozenset[str]:
         """Tools that a deny rule without a pattern removes."""
-        bare = {rule.tool for rule in self._rulebook.with_effect(Effect.DENY) if not rule.pattern}
+        bare = {rule.tool for rule in self.rulebook.with_effect(Effect.DENY) if not rule.pattern}
         return frozenset(bare.union(*(FAMILIES.get(tool, ()) for tool in bare)))
 
     @property
     def read_filter(self) -> Callable[[str], bool] | None:
         """`denies_reading`, or None if there is no Read deny rule."""
         return (
-            self.denies_reading
-            if any(rule.tool == "Read" for rule in self._rulebook.with_effect(Effect.DENY))
-            else None
+            self.denies_reading if any(rule.tool == "Read" for rule in self.rulebook.with_effect(Effect.DENY)) else None
         )
 
     def denies_reading(self, path: str) -> bool:
@@ -216,13 +265,13 @@ class Policy:
         located = locate(path, self._root, self._view)
         return located.forbidden or any(
             rule.tool == "Read" and rule.covers_path(located, self._view)
-            for rule in self._rulebook.with_effect(Effect.DENY)
+            for rule in self.rulebook.with_effect(Effect.DENY)
         )
 
     def _judge(
         self, mode: PermissionMode, tool: str, accesses: tuple[Access, ...], given: Input, read_only: bool
     ) -> PolicyDecision:
-        judgement = Judgement(tool, given, mode=mode, rulebook=self._rulebook, view=self._view, cwd=self._cwd)
+        judgement = Judgement(tool, given, mode=mode, rulebook=self.rulebook, view=self._view, cwd=self._cwd)
         judgement.readable = self._readable_view
         judgement.read_only = read_only
         found = [judgement.judge_access(access) for access in accesses] or [judgement.judge_unstated()]
@@ -231,21 +280,22 @@ class Policy:
     def _update(self, update: dict[str, Any]) -> None:
         kind = update.get("type")
         if kind in RULE_UPDATES:
-            self._rulebook.apply(update)
+            self.rulebook.apply(update)
         elif kind == "setMode":
             self.mode = str(update.get("mode", ""))
         elif kind in ("addDirectories", "removeDirectories"):
             given = update.get("directories")
             named = [normalise(self._absolute(one)) for one in given if isinstance(one, str)] if given else []
             kept = [one for one in self.directories if one not in named]
-            self._set_directories((*kept, *named) if kind == "addDirectories" else kept)
+            self.set_directories((*kept, *named) if kind == "addDirectories" else kept)
 
     def _absolute(self, path: str) -> str:
         if path == "~" or path.startswith("~/"):
             return self._home + path[1:]
         return path if path.startswith("/") else f"{self._root}/{path}"
 
-    def _set_directories(self, directories: Iterable[str]) -> None:
+    def set_directories(self, directories: Iterable[str]) -> None:
+        """Replace the working directories besides the root."""
         self.directories = tuple(dict.fromkeys(normalise(self._absolute(one)) for one in directories))
         self._view = FileSystemView(self._root, self._home, self.directories, **self._options)
         spill = self._readable[0] if self._readable else ""

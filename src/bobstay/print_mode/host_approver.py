@@ -59,6 +59,8 @@ def build_request(opened: InteractionOpened) -> Frame:
     if opened.reason_type:
         body["decision_reason_type"] = opened.reason_type
     body["tool_use_id"] = opened.call.id
+    if opened.agent:
+        body["agent_id"] = opened.agent
     if opened.kind != "permission":
         body["requires_user_interaction"] = True
     return body

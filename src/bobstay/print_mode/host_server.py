@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Coroutine
 from typing import Any, Literal
 
 from bobstay.assembly.session import AgentSession
+from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.background_events import BackgroundEnded
 from bobstay.model.event import Event, RunDone
 from bobstay.print_mode.control_requests import Requests
@@ -79,6 +80,7 @@ class HostServer:
         """
         self._start(self._read(lines))
         self._session.background.listeners.append(self._background_ended)
+        self._session.agents.listeners.append(self._show_agent)
         self._start(self._work(wait))
         stopping = asyncio.ensure_future(stop.requested())
         try:
@@ -170,6 +172,12 @@ class HostServer:
     def _background_ended(self, event: BackgroundEnded) -> None:
         self._show(event)
         self._run_notices()
+
+    def _show_agent(self, started: AgentStarted, event: Event) -> None:
+        for frame in self._encoder.agent_frames(started.id, event):
+            self._output.send(frame)
+        if isinstance(event, AgentEnded):
+            self._run_notices()
 
     def _run_notices(self) -> None:
         """Notify the model of finished background commands, unless a running turn does so."""

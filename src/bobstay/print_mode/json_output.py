@@ -1,5 +1,8 @@
 """JSON output of print mode: the result frame, or with `verbose` an array of all frames."""
 
+from collections.abc import Iterable
+
+from bobstay.model.agent_events import AgentStarted
 from bobstay.model.event import Event, Noted
 from bobstay.model.live_events import LIVE
 from bobstay.print_mode.text_output import show_note
@@ -25,7 +28,14 @@ class JsonFace:
             return
         if isinstance(event, Noted) and event.level != "info" and not self._verbose:
             show_note(event)
-        for frame in self._encoder.frames(event):
+        self._collect(self._encoder.frames(event))
+
+    def show_agent(self, started: AgentStarted, event: Event) -> None:
+        if not isinstance(event, LIVE):
+            self._collect(self._encoder.agent_frames(started.id, event))
+
+    def _collect(self, frames: Iterable[Frame]) -> None:
+        for frame in frames:
             if self._verbose:
                 self._frames.append(encode_line(frame, MAX_FRAME))
             elif frame["type"] == "result":

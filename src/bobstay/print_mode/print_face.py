@@ -8,6 +8,7 @@ from contextlib import aclosing
 from typing import Protocol
 
 from bobstay.assembly.session import AgentSession
+from bobstay.model.agent_events import AgentStarted
 from bobstay.model.event import Event, RunDone
 from bobstay.model.message import Block
 from bobstay.print_mode.signals import SignalStop
@@ -23,6 +24,10 @@ class PrintFace(Protocol):
     """Output format of print mode."""
 
     def show(self, event: Event) -> None: ...
+
+    def show_agent(self, started: AgentStarted, event: Event) -> None:
+        """Show an event of a sub-agent."""
+        ...
 
     def finish(self) -> None:
         """Write buffered output after the last turn."""
@@ -67,6 +72,7 @@ async def run_once(
     included. On a signal the session is interrupted and the turn ends regularly.
     """
     session.background.listeners.append(face.show)
+    session.agents.listeners.append(face.show_agent)
     turns = _Turns(session, face.show, wait, seconds)
     running = asyncio.ensure_future(turns.run(blocks))
     stopping = asyncio.ensure_future(stop.requested())

@@ -1,5 +1,6 @@
 """Stream-json output of print mode: one frame per line, as it happens."""
 
+from bobstay.model.agent_events import AgentStarted
 from bobstay.model.event import Event
 from bobstay.wire.event_encoder import EventEncoder
 from bobstay.wire.stdio import FrameWriter
@@ -12,6 +13,10 @@ class StreamFace:
 
     def show(self, event: Event) -> None:
         for frame in self._encoder.frames(event):
+            self._output.send(frame)
+
+    def show_agent(self, started: AgentStarted, event: Event) -> None:
+        for frame in self._encoder.agent_frames(started.id, event):
             self._output.send(frame)
 
     def finish(self) -> None:

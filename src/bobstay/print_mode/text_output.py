@@ -2,6 +2,7 @@
 
 import sys
 
+from bobstay.model.agent_events import AgentStarted
 from bobstay.model.event import Event, ModelChanged, Noted, RunDone
 from bobstay.model.live_events import Retrying
 from bobstay.wire.result_frame import RESULT_ROWS, failure_text
@@ -29,6 +30,10 @@ class TextFace:
             _show_line(_one_line(f"Using {event.model} again; {event.previous} was its fallback in the last turn."))
         elif isinstance(event, Noted) and event.level != "info":
             show_note(event)
+
+    def show_agent(self, started: AgentStarted, event: Event) -> None:
+        if isinstance(event, Noted | Retrying):
+            self.show(event)
 
     def finish(self) -> None:
         if self._done is not None and (text := self._text(self._done)):

@@ -14,6 +14,7 @@ from bobstay.tools.tool_error import ToolError as ToolError  # noqa: PLC0414 - r
 
 if TYPE_CHECKING:
     from bobstay.http.network import Network
+    from bobstay.tools.agent_service import AgentService
     from bobstay.tools.search_engines import SearchEngine
     from bobstay.tools.shell_session import ShellSession
 
@@ -65,8 +66,8 @@ class FileLedger(Protocol):
         ...
 
 
-Need: TypeAlias = Literal["", "person", "search", "schema"]
-"""What a session must provide for a tool to be offered: a person to ask, a search engine, an output schema."""
+Need: TypeAlias = Literal["", "person", "search", "schema", "agents"]
+"""What a session must provide for a tool to be offered: a person to ask, a search engine, an output schema, agents."""
 
 
 class ToolServices(Struct):
@@ -88,6 +89,7 @@ class ToolServices(Struct):
     plan_file: Path | None = None
     is_unread: Callable[[str], bool] | None = None
     """Whether the model still has to be notified that the background command with this id ended."""
+    agents: "AgentService | None" = None
 
 
 class Context(Struct):

@@ -66,8 +66,17 @@ class ShellSession:
         """Sandbox in which commands run unless a person approved running outside; None if there is none."""
         self.listeners: list[Callable[[ShellJob], None]] = []
         """Called when a background job ends, until the session is closed."""
+        self._owns_sandbox = True
         self._running: dict[ShellJob, JobProcess] = {}
         self._started = 0
+
+    def for_agent(self, id: str) -> "ShellSession":
+        """A shell session for a sub-agent with this id: its own commands, the same limits and sandbox."""
+        other = ShellSession(
+            id, limits=self.limits, redactor=self.redactor, withheld=self.withheld, sandbox=self.sandbox
+        )
+        other._owns_sandbox = False
+        return other
 
     def start(  # noqa: PLR0913 - all settings of a command in one call
         self,
@@ -177,7 +186,7 @@ class ShellSession:
             if not kill_marked(f":{self.session_id}:"):
                 break
             await asyncio.sleep(0.02)
-        if self.sandbox is not None:
+        if self.sandbox is not None and self._owns_sandbox:
             self.sandbox.close()
 
     def _forget(self, job: ShellJob) -> None:

@@ -1,7 +1,7 @@
 """Registry of the tools a session offers, built from a generated list so that tools are imported on first use."""
 
 import os
-from collections.abc import Collection, Container
+from collections.abc import Collection, Container, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -98,6 +98,15 @@ class ToolRegistry:
         added = [pair for name, pair in sorted(others.items()) if name not in taken]
         entries = (*offered, *(entry for entry, _ in added))
         return cls(entries, {entry.name: tool for entry, tool in added}, tuple(problems))
+
+    def select(self, names: Sequence[str] | None, without: Container[str] = ()) -> "ToolRegistry":
+        """The tools with these names, in this order (None: all), except those in `without`. Unknown names are ignored.
+
+        A name may carry a pattern in parentheses, as in a permission rule, which is ignored.
+        """
+        wanted = self.entries if names is None else [self.entry(name.partition("(")[0].strip()) for name in names]
+        kept = [entry for entry in wanted if entry is not None and not _is_removed(entry, without)]
+        return ToolRegistry(tuple({entry.name: entry for entry in kept}.values()), self._instances)
 
     @property
     def names(self) -> tuple[str, ...]:

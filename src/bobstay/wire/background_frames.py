@@ -1,9 +1,12 @@
-"""Frames about background commands."""
+"""Frames about background commands and sub-agents."""
 
 import time
 
+from bobstay.model.agent_events import AgentStarted
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
+from bobstay.model.event import Event
 from bobstay.wire import wire_frames
+from bobstay.wire.agent_frames import AgentFrames
 from bobstay.wire.wire_frames import Frame
 
 _KIND = "local_bash"
@@ -12,11 +15,20 @@ _UPDATED = {"completed": "completed", "failed": "failed", "killed": "killed", "l
 
 
 class BackgroundTasks:
-    """Tracks the running commands: hosts get the whole list with each change."""
+    """Tracks the running commands and sub-agents: hosts get the whole list with each change."""
 
     def __init__(self, session_id: str) -> None:
         self._id = session_id
         self._running: dict[str, Frame] = {}
+        self._agents = AgentFrames(session_id)
+
+    def of_agent(self, agent: str, event: Event) -> list[Frame]:
+        """Frames for an event of the sub-agent with this id."""
+        before = self._agents.running
+        frames = self._agents.frames(agent, event)
+        if self._agents.running == before:
+            return frames
+        return [self._changed(), *frames] if isinstance(event, AgentStarted) else [*frames, self._changed()]
 
     def frames(self, event: BackgroundStarted | BackgroundEnded) -> list[Frame]:
         return self._started(event) if isinstance(event, BackgroundStarted) else self._ended(event)
@@ -53,4 +65,6 @@ class BackgroundTasks:
         ]
 
     def _changed(self) -> Frame:
-        return wire_frames.system(self._id, "background_tasks_changed", tasks=list(self._running.values()))
+        return wire_frames.system(
+            self._id, "background_tasks_changed", tasks=[*self._running.values(), *self._agents.running]
+        )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.api_shape import block_json, message_json, prompt_content, reply_content
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
@@ -94,7 +95,7 @@ class EventEncoder:
         self._results = 0
         self._background = BackgroundTasks(session_id)
 
-    def frames(self, event: Event) -> Sequence[Frame]:  # noqa: PLR0911, C901 - one row a kind of event
+    def frames(self, event: Event) -> Sequence[Frame]:  # noqa: PLR0911, PLR0912, C901 - one row a kind of event
         if self._partials is None and isinstance(event, _PIECES):
             return ()
         match event:
@@ -124,6 +125,8 @@ class EventEncoder:
                 return self._asking(event)
             case BackgroundStarted() | BackgroundEnded():
                 return self._background.frames(event)
+            case AgentStarted() | AgentEnded():
+                return self.agent_frames(event.id, event)
             case (
                 ToolProgress()
                 | SessionStarted()
@@ -142,6 +145,10 @@ class EventEncoder:
                 | Raw()
             ):
                 return ()
+
+    def agent_frames(self, agent: str, event: Event) -> Sequence[Frame]:
+        """Frames for an event of the sub-agent with this id, its start and its end included."""
+        return self._background.of_agent(agent, event)
 
     def mode(self, mode: str) -> Sequence[Frame]:
         """Return the frame for a permission mode, unless it was already sent."""

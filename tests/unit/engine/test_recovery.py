@@ -119,11 +119,7 @@ def spent(cost: float, steps: int = 1) -> State:
 )
 def test_each_limit_ends_with_its_own_name(limits: Limits, ending: str) -> None:
     """H3-2"""
-    found = find_limit(limits, spent(1.0, 2), spent_before=0.0, elapsed=5.0)
+    found = find_limit(limits, spent(1.0, 2), spent=1.0, elapsed=5.0)
     assert found is not None
     assert found.ending == ending
-    assert find_limit(limits, State(), spent_before=0.0, elapsed=0.0) is None
-
-
-def test_money_spent_before_this_process_does_not_count() -> None:
-    assert find_limit(Limits(cost=0.5), spent(1.0), spent_before=0.9, elapsed=0.0) is None
+    assert find_limit(limits, State(), spent=0.0, elapsed=0.0) is None

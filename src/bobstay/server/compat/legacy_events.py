@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from bobstay.model.agent_events import AgentEvent
 from bobstay.model.api_shape import block_json, reply_content
 from bobstay.model.background_events import BackgroundEvent
 from bobstay.model.event import (
@@ -104,6 +105,7 @@ class LegacyEventEncoder:
             case (
                 SessionEvent()
                 | BackgroundEvent()
+                | AgentEvent()
                 | Prompted()
                 | InputQueued()
                 | InputDropped()

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from bobstay.model.agent_events import AgentEvent
 from bobstay.model.background_events import BackgroundEvent
 from bobstay.model.event import (
     Advised,
@@ -41,7 +42,7 @@ def weight(event: Durable) -> int:
             return LEAST + _of_input(input)
         case ArtifactMade(text=text):
             return LEAST + len(text)
-        case SettingsEvent() | WorkerEvent() | BackgroundEvent() | NoticeEvent():
+        case SettingsEvent() | WorkerEvent() | BackgroundEvent() | AgentEvent() | NoticeEvent():
             return LEAST
         case InputQueued() | InputDropped() | TurnStarted() | MessageDone() | Pruned() | RunDone():
             return LEAST

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
     Advised,
@@ -23,6 +24,7 @@ from bobstay.model.event import (
     Raw,
     RunDone,
     SessionStarted,
+    Task,
     TasksReplaced,
     ToolDone,
     ToolStarted,
@@ -83,8 +85,7 @@ def project(entry: LogEntry, into: RowChanges) -> None:
         case InteractionOpened() | InteractionClosed():
             _interaction(rows, envelope.event)
         case TasksReplaced(tasks=tasks):
-            todos = [(task.content, task.status, task.active_form) for task in tasks]
-            into.tasks[session_id] = _tasks(session_id, todos, rows.at)
+            _replace_tasks(rows, tasks)
         case Advised():
             usage, advice = envelope.event.usage, envelope.event
             rows.usage(f"advice-{rows.seq}", advice.model, usage, advice.cost, advice.api_ms)
@@ -102,6 +103,8 @@ def project(entry: LogEntry, into: RowChanges) -> None:
             | WorkerExited()
             | BackgroundStarted()
             | BackgroundEnded()
+            | AgentStarted()
+            | AgentEnded()
         ):
             rows.row("notice", envelope.event)
         case ArtifactMade():
@@ -111,6 +114,12 @@ def project(entry: LogEntry, into: RowChanges) -> None:
         case SessionStarted() | Configured() | SessionChanged() | TurnStarted() | InputQueued() | InputDropped():
             pass  # they only change the row of the session
     into.sessions[session_id] = _session(entry, into.sessions.get(session_id))
+
+
+def _replace_tasks(rows: "_EntryRows", tasks: tuple[Task, ...]) -> None:
+    if not rows.envelope.parent_call:  # the list of a sub-agent is its own
+        todos = [(task.content, task.status, task.active_form) for task in tasks]
+        rows.into.tasks[rows.session_id] = _tasks(rows.session_id, todos, rows.at)
 
 
 def _message_done(rows: "_EntryRows", id: str, event: MessageDone) -> None:

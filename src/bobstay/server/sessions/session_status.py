@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bobstay.model.agent_events import AgentEvent
 from bobstay.model.background_events import BackgroundEvent
 from bobstay.model.event import (
     Advised,
@@ -77,6 +78,7 @@ class StatusFold(Struct, frozen=True):
                 ToolEvent()
                 | SettingsEvent()
                 | BackgroundEvent()
+                | AgentEvent()
                 | NoticeEvent()
                 | InputQueued()
                 | InputDropped()

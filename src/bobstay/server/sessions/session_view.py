@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
+from bobstay.model.agent_events import AgentEvent
 from bobstay.model.background_events import BackgroundEvent
 from bobstay.model.event import (
     Advised,
@@ -155,8 +156,9 @@ class SessionView(Struct, frozen=True):
     def apply(self, envelope: Envelope) -> "SessionView":
         """The view after one more entry of the log."""
         view = _rewind(self) if self._is_left_by(envelope) else self
-        status_fold = view.status_fold.apply(envelope.event)
-        changed = _fold(view, envelope)
+        own = not (envelope.parent_call and isinstance(envelope.event, _OF_ONE_AGENT))
+        status_fold = view.status_fold.apply(envelope.event) if own else view.status_fold
+        changed = _fold(view, envelope) if own else view
         status: Status = "discarded" if changed.status == "discarded" else status_fold.status
         limit = changed.context_limit
         if changed.model != self.model and not isinstance(envelope.event, TurnStarted):
@@ -177,6 +179,10 @@ class SessionView(Struct, frozen=True):
         """Whether an entry begins another branch than the current one. After a gap that cannot be determined."""
         parent = envelope.parent
         return bool(self.head and parent) and parent != self.head and envelope.seq == self.seq + 1
+
+
+_OF_ONE_AGENT = (InputQueued, InputDropped, TasksReplaced, ModeChanged, ModelChanged)
+"""Events of a sub-agent that say nothing about its session."""
 
 
 def _rewind(view: SessionView) -> SessionView:
@@ -234,7 +240,7 @@ def _fold(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR091
             return replace(view, ended_at=envelope.at, open_calls=(), interactions=(), steps=steps)
         case WorkerStarted() | WorkerExited():
             return replace(view, workers=workers_after(event, view.workers, envelope.at))
-        case BackgroundEvent() | NoticeEvent():
+        case BackgroundEvent() | AgentEvent() | NoticeEvent():
             return view
         case (
             BlockDone()

@@ -1,0 +1,158 @@
+"""A sub-agent at work: the same engine with another `Agent`, on a journal of its own in the log of its session."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Literal
+
+from msgspec import Struct
+
+from bobstay.engine.driver import Driver
+from bobstay.engine.journal import Journal
+from bobstay.engine.turn_hooks import run_hooks
+from bobstay.model.agent_events import AgentEnded, AgentStarted, AgentStatus
+from bobstay.model.event import Ending, Event, InputQueued, MessageDone, RunDone, ToolDone
+from bobstay.model.ids import new_id
+from bobstay.model.message import Block, Text, Usage
+
+log = logging.getLogger(__name__)
+
+GRACE = 5.0
+"""Seconds a sub-agent that is stopped may take to answer its open calls."""
+_LIMIT = "\n\n[It stopped here because it reached a limit: {text}]"
+_KILLED: frozenset[Ending] = frozenset({"interrupted_streaming", "interrupted_tools"})
+_PARTIAL: frozenset[Ending] = frozenset({"max_turns", "max_tokens", "max_output", "max_time"})
+"""Endings after which what it has written so far is a result."""
+
+
+class ParentAgent(Struct, frozen=True):
+    """The agent that starts a sub-agent: the session's own, or a sub-agent."""
+
+    journal: Journal
+    depth: int = 0
+    above: "ParentAgent | None" = None
+
+
+class ChildEngine(Struct, frozen=True):
+    """The engine of a sub-agent."""
+
+    driver: Driver
+    opening: tuple[Block, ...]
+    """Read by the model before the first prompt: instruction files and skills."""
+    wait: Callable[[], Awaitable[bool]]
+    """Waits until something that it runs in the background ends; False if there is nothing to wait for."""
+    close: Callable[[], Awaitable[str]]
+    """Releases what it holds. Returns the worktree that is left, if any."""
+
+
+class RunningAgent:
+    """Made by `AgentTree`. `ended` is done when its end is recorded."""
+
+    def __init__(
+        self,
+        started: AgentStarted,
+        parent: ParentAgent,
+        engine: ChildEngine,
+        report: Callable[[AgentStarted, Event], None],
+        on_ended: "Callable[[RunningAgent, AgentEnded], None]",
+    ) -> None:
+        """`report` is called with each event; `on_ended` stores the end."""
+        self.started = started
+        self.parent = parent
+        self.ended: asyncio.Future[AgentEnded] = asyncio.get_running_loop().create_future()
+        self._engine = engine
+        self._report = report
+        self._on_ended = on_ended
+        self._task: asyncio.Task[None] | None = None
+        self._usage = Usage()
+        self._tool_uses = 0
+        self._tell_later = False
+
+    def begin(self, prompt: str | None) -> None:
+        """Work on a prompt; without one, continue the turn that was interrupted."""
+        self._task = asyncio.ensure_future(self._work(prompt))
+
+    def queue(self, message: str) -> None:
+        """Give it a message, which it reads after its current tool calls. Stored when this returns."""
+        self._engine.driver.queue(InputQueued(new_id(), (Text(message),)))
+
+    async def stop(self, *, tell_later: bool = False) -> None:
+        """End its turn; its calls are stopped and answered. `tell_later`: its parent is told with its next prompt."""
+        assert self._task is not None
+        self._tell_later = tell_later
+        self._engine.driver.interrupt()
+        await asyncio.wait([self._task], timeout=GRACE)
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+    async def _work(self, prompt: str | None) -> None:
+        began, done = time.monotonic(), RunDone("interrupted_tools")
+        try:
+            done = await self._turns(prompt)
+        except asyncio.CancelledError:
+            pass  # it was stopped, and took too long
+        except Exception as error:  # boundary: a defect in a sub-agent must not end the one that started it
+            log.exception("the sub-agent %s failed", self.started.id)
+            done = RunDone("failed", text=f"{type(error).__name__}: {error}")
+        status = _status(done.ending)
+        worktree = await self._engine.close()
+        ended = self._build_end(done, status, worktree, int((time.monotonic() - began) * 1000))
+        self._on_ended(self, ended)
+        self.ended.set_result(ended)
+
+    async def _turns(self, prompt: str | None) -> RunDone:
+        driver = self._engine.driver
+        done = await self._consume(driver.resume_turn() if prompt is None else driver.turn(await self._blocks(prompt)))
+        while done.ending not in _KILLED and await self._engine.wait():
+            done = await self._consume(driver.turn((), waited=0.0))
+        return done
+
+    async def _blocks(self, prompt: str) -> tuple[Block, ...]:
+        """Return the prompt, with what precedes the first one, and what SubagentStart hooks add."""
+        opening = () if self.started.first_call else self._engine.opening
+        outcome = await run_hooks(self._engine.driver.agent.toolbox, "SubagentStart", subject=self.started.agent_type)
+        context = tuple(Text(f"<system-reminder>\n{text}\n</system-reminder>") for text in outcome.context if text)
+        return (*opening, *context, Text(prompt))
+
+    async def _consume(self, events: AsyncGenerator[Event, None]) -> RunDone:
+        done = RunDone("failed", text="The turn has no end.")
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, RunDone):
+                    done = event
+                elif isinstance(event, MessageDone):
+                    self._usage += event.usage
+                elif isinstance(event, ToolDone):
+                    self._tool_uses += 1
+                self._report(self.started, event)
+        return done
+
+    def _build_end(self, done: RunDone, status: AgentStatus, worktree: str, duration_ms: int) -> AgentEnded:
+        started = self.started
+        text = done.text or self._engine.driver.state.last_text
+        if done.ending in _PARTIAL:
+            text = (self._engine.driver.state.last_text + _LIMIT.format(text=done.text)).strip()
+        tell: Literal["wake", "next_turn", "no"]
+        tell = "next_turn" if self._tell_later else "wake" if started.background and status != "killed" else "no"
+        return AgentEnded(
+            started.id,
+            started.call_id,
+            started.agent_type,
+            started.description,
+            status,
+            text=text,
+            usage=self._usage,
+            tool_uses=self._tool_uses,
+            duration_ms=duration_ms,
+            worktree=worktree,
+            notice="" if tell == "no" else new_id(),
+            tell=tell,
+        )
+
+
+def _status(ending: Ending) -> AgentStatus:
+    if ending in _KILLED:
+        return "killed"
+    return "completed" if ending == "completed" or ending in _PARTIAL else "failed"
