@@ -99,13 +99,19 @@ class ToolRegistry:
         entries = (*offered, *(entry for entry, _ in added))
         return cls(entries, {entry.name: tool for entry, tool in added}, tuple(problems))
 
-    def select(self, names: Sequence[str] | None, without: Container[str] = ()) -> "ToolRegistry":
-        """The tools with these names, in this order (None: all), except those in `without`. Unknown names are ignored.
+    def select(
+        self, names: Sequence[str] | None, without: Container[str] = (), unmet: Container[Need] = ()
+    ) -> "ToolRegistry":
+        """The tools with these names, in this order (None: all), except those in `without` or with an `unmet` need.
 
-        A name may carry a pattern in parentheses, as in a permission rule, which is ignored.
+        Unknown names are ignored. A name may have a pattern in parentheses, as in a permission rule, which is ignored.
         """
         wanted = self.entries if names is None else [self.entry(name.partition("(")[0].strip()) for name in names]
-        kept = [entry for entry in wanted if entry is not None and not _is_removed(entry, without)]
+        kept = [
+            entry
+            for entry in wanted
+            if entry is not None and not _is_removed(entry, without) and entry.needs not in unmet
+        ]
         return ToolRegistry(tuple({entry.name: entry for entry in kept}.values()), self._instances)
 
     @property

@@ -18,6 +18,7 @@ NAMES = frozenset(
         *("id", "message_id", "call_id", "call_ids", "worker", "agent", "client_id", "request_id", "parent", "cwd"),
         *("engine_session", "version", "model", "mode", "previous", "by", "born", "why", "hook", "event", "outcome"),
         *("name", "stop", "forked_from", "imported_from", "signal", "reason_type", "source", "output_file"),
+        *("agent_type", "effort", "first_call", "forked_at", "worktree", "branch", "notice"),
     }
 )
 """Fields with ids, names and paths, made by programs."""
