@@ -39,8 +39,8 @@ function putPart(fold: Fold, part: Part, id: string, text: string, before: Row |
     parent: "",
     at: before?.at ?? serverNow(),
     event: { type: "raw", data: {} },
-    agent: "",
-    parentCall: "",
+    agent: before?.agent ?? "",
+    parentCall: part.parent_call ?? before?.parentCall ?? "",
   };
   if (part.kind === "tool_input" && part.call_id) fold.calls.set(id, part.call_id);
   const base = rowBase(fold, entry, before?.id ?? (fold.calls.get(id) || id));

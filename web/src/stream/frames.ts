@@ -29,6 +29,8 @@ export interface Part {
   index?: number;
   kind?: "text" | "thinking" | "tool_input";
   call_id?: string;
+  /** The call that started the sub-agent whose part it is. */
+  parent_call?: string;
   name?: string;
   offset?: number;
   text?: string;

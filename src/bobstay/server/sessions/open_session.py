@@ -98,9 +98,9 @@ class OpenSession:
     def detach_engine(self) -> None:
         self._engine = self._missed = None
 
-    def show(self, event: Live) -> None:
-        """Publish an event that is not stored."""
-        self._publisher.publish_live(self.id, event)
+    def show(self, event: Live, parent_call: str = "") -> None:
+        """Publish an event that is not stored; `parent_call` started the sub-agent whose event it is."""
+        self._publisher.publish_live(self.id, event, parent_call)
 
     # ------------------------------------------------------------ as a log
 

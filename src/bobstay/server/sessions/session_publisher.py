@@ -18,7 +18,7 @@ class SessionPublisher(Protocol):
         """Publish an entry that another process wrote."""
         ...
 
-    def publish_live(self, session_id: str, event: Live) -> None:
+    def publish_live(self, session_id: str, event: Live, parent_call: str = "") -> None:
         """Publish an event that is not stored."""
         ...
 

@@ -39,6 +39,8 @@ class BegunPart(Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     """Name of a tool; else empty."""
     call_id: str
+    parent_call: str = ""
+    """The call that started the sub-agent whose part it is."""
 
 
 class PartPiece(Struct, frozen=True, forbid_unknown_fields=True):
@@ -73,6 +75,7 @@ class OpenPart(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     kind: PartKind = "text"
     name: str = ""
     call_id: str = ""
+    parent_call: str = ""
 
 
 class ModelNamed(Struct, frozen=True, forbid_unknown_fields=True):

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
+from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.background_events import BackgroundEvent
 from bobstay.model.event import (
     BlockDone,
@@ -62,6 +63,7 @@ class _Part(Struct):
     index: int
     name: str = ""
     call_id: str = ""
+    parent_call: str = ""
     sent: deque[str] = field(default_factory=deque)
     """Text that was sent, in the chunks of its frames; of output only the end."""
     kept: int = 0
@@ -98,10 +100,11 @@ class LiveParts:
         self._given_clock = clock
         self._open: dict[tuple[str, int], _Part] = {}
         self._timer: asyncio.TimerHandle | None = None
-        self._message = ""
-        """The message that began last."""
+        self._messages: dict[str, str] = {}
+        """The message that began last, of the session's agent and of each sub-agent, by the call that started it."""
 
-    def live(self, event: Live) -> None:
+    def live(self, event: Live, parent_call: str = "") -> None:
+        """`parent_call`: the call that started the sub-agent whose event it is."""
         match event:
             case TextDelta(text=text):
                 self._add("text", event.message_id, event.index, text)
@@ -112,15 +115,17 @@ class LiveParts:
             case ToolProgress(call_id=call_id, text=text):
                 self._add("output", call_id, 0, text)
             case BlockBegan():
-                self._begin(event)
+                self._begin(event, parent_call)
             case Retrying():
-                self._drop_message(self._message)
+                self._drop_message(self._messages.get(parent_call, ""))
                 data = {name: getattr(event, name) for name in ("attempt", "attempts", "delay", "status", "error")}
                 self._publish(live("model.retrying", data, self._session))
+            case Requesting() if parent_call:
+                return
             case Requesting(model=model):
                 self._publish(live("model.requested", {"model": model}, self._session))
             case MessageBegan(message_id=message_id):
-                self._message = message_id
+                self._messages[parent_call] = message_id
 
     def stored(self, event: Durable) -> None:
         """Close the parts that are now in the log, after sending what waits of them."""
@@ -130,11 +135,15 @@ class LiveParts:
             case ToolDone(reply=reply):
                 self._end((reply.call_id, 0))
             case RunDone():
-                for key in tuple(self._open):
+                for key in [key for key, part in self._open.items() if not part.parent_call]:
+                    self._end(key)
+            case AgentEnded(call_id=call_id):
+                self._messages.pop(call_id, None)
+                for key in [key for key, part in self._open.items() if part.parent_call == call_id]:
                     self._end(key)
             case InteractionEvent() | SettingsEvent() | SessionEvent():
                 return
-            case WorkerEvent() | BackgroundEvent() | NoticeEvent():
+            case WorkerEvent() | BackgroundEvent() | AgentStarted() | NoticeEvent():
                 return
             case InputQueued() | InputDropped() | Prompted() | TurnStarted() | MessageDone() | Pruned():
                 return
@@ -148,6 +157,8 @@ class LiveParts:
             data = {**part.key, "offset": part.offset - part.kept, "text": "".join(part.sent)}
             if part.name:
                 data.update(name=part.name, call_id=part.call_id)
+            if part.parent_call:
+                data.update(parent_call=part.parent_call)
             found.append(data)
         return found
 
@@ -165,12 +176,14 @@ class LiveParts:
 
     # ------------------------------------------------------------ one part
 
-    def _begin(self, began: BlockBegan) -> None:
+    def _begin(self, began: BlockBegan, parent_call: str) -> None:
         kind = "tool_input" if began.kind == "tool_call" else began.kind
-        part = _Part(kind, began.message_id, began.index, began.name, began.call_id)
+        part = _Part(kind, began.message_id, began.index, began.name, began.call_id, parent_call)
         self._open[began.message_id, began.index] = part
-        self._message = began.message_id
+        self._messages[parent_call] = began.message_id
         data = {**part.key, "name": began.name, "call_id": began.call_id}
+        if parent_call:
+            data["parent_call"] = parent_call
         self._publish(live("part.began", data, self._session))
 
     def _add(self, kind: str, message_id: str, index: int, text: str) -> None:

@@ -45,12 +45,12 @@ class StreamPublisher:
             self._bus.publish(topic, entry_frame(before, after, envelope))
         return wanted
 
-    def publish_live(self, session_id: str, event: Live) -> None:
+    def publish_live(self, session_id: str, event: Live, parent_call: str = "") -> None:
         parts = self._parts.get(session_id)
         if parts is None:
             send = partial(self._bus.publish, session_topic(session_id))
             parts = self._parts[session_id] = LiveParts(session_id, send)
-        parts.live(event)
+        parts.live(event, parent_call)
 
     def publish_interaction(self, view: SessionView, envelope: Envelope) -> None:
         self._changes.publish_interaction(view, envelope)

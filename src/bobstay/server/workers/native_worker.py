@@ -15,6 +15,7 @@ from bobstay.assembly.session_log import OpenedLog
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.engine.engine_ports import Answer
+from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.event import Event, InteractionOpened, Noted, RunDone
 from bobstay.model.ids import new_id
 from bobstay.model.live_events import LIVE
@@ -83,6 +84,7 @@ class NativeWorker:
                 self._parts.inbox.observe(self._open.id, event)  # it can be answered before the turn reaches it
         self._open.attach_engine(self._inner.driver.journal)
         self._inner.background.listeners.append(lambda _: self.nudge())
+        self._inner.agents.listeners.append(self._on_agent_event)
         self._open.record(WorkerStarted(self.id, "native", self.epoch))
         self._bypass.set(self._inner.mode, self._open.view.config.bypass_until)
         for warning in self._inner.warnings:
@@ -130,6 +132,12 @@ class NativeWorker:
     def nudge(self) -> None:
         self.last_active = time.monotonic()
         self._wake.set()
+
+    def _on_agent_event(self, started: AgentStarted, event: Event) -> None:
+        if isinstance(event, LIVE):
+            self._open.show(event, started.parent_call)
+        elif isinstance(event, AgentEnded):
+            self.nudge()
 
     async def interrupt(self, *, force: bool = False) -> None:
         if self._inner is None or not self.alive():
