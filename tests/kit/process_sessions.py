@@ -48,9 +48,9 @@ class ProcessSession:
         self.shown: list[Live] = []
         show = session.show
 
-        def watch(event: Live) -> None:
+        def watch(event: Live, parent_call: str = "") -> None:
             self.shown.append(event)
-            show(event)
+            show(event, parent_call)
 
         session.show = watch  # type: ignore[method-assign] # looks on, and lets it pass
 
