@@ -15,6 +15,7 @@ from bobstay.providers.base import ProviderError, Request
 
 _REFUSALS = frozenset({"authentication", "permission", "unreachable", "connection", "timeout"})
 """Errors that concern the key or the connection. Servers report other errors only after they accepted the key."""
+_TEST_MODELS = {**SMALL_MODELS, "bedrock": "bedrock/global.anthropic.claude-haiku-5-5"}
 
 
 async def find_refusal(environment: Environment, loaded: LoadedSettings, provider: str, key: str) -> str:
@@ -32,7 +33,7 @@ async def find_refusal(environment: Environment, loaded: LoadedSettings, provide
     routes = build_routes(environment, loaded)
     listed = [name for name in routes.catalogue.added if name.startswith(f"{provider}/")]
     try:
-        route = routes.route(SMALL_MODELS.get(provider) or (listed[0] if listed else f"{provider}/test"))
+        route = routes.route(_TEST_MODELS.get(provider) or (listed[0] if listed else f"{provider}/test"))
         request = Request(route.model, (), (Message("user", (Text("Hi"),)),), max_tokens=16)
         async with aclosing(cast("Any", route.provider.stream(request))) as chunks:
             await anext(aiter(chunks), None)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from bobstay.config.environment import find_cloud_switches
 from bobstay.engine.engine_ports import Route
 from bobstay.http.client import HttpClient
 from bobstay.model.message import Usage
@@ -32,6 +33,8 @@ DEFAULT_MODELS = (
 )
 """The default model by the first key that is present."""
 
+_CLAUDE_HOSTS = frozenset({"anthropic", "bedrock", "vertex"})
+"""Providers whose adapter is that of Anthropic's API, or derived from it."""
 _REPORT_COST = frozenset({"openrouter"})
 """Providers that report the cost with each answer."""
 
@@ -56,6 +59,7 @@ class ModelRoutes:
         self._helper = helper
         self._keys = keys
         self._named = named or {}
+        self._in_cloud = bool(find_cloud_switches(keys.values))
         self._routes: dict[str, Route] = {}
         self._providers: dict[str, Provider] = {}
 
@@ -65,7 +69,7 @@ class ModelRoutes:
         Raises:
             MissingKey: no provider has a key.
         """
-        if self._helper is not None:
+        if self._helper is not None or self._in_cloud:
             return DEFAULT_MODELS[0][0]
         for model, variables in DEFAULT_MODELS:
             if self._keys.get(*variables):
@@ -79,7 +83,7 @@ class ModelRoutes:
             ValueError: no such provider, or no key for it; the text says what to do.
         """
         if name not in self._routes:
-            provider, model = parse_model(name, self._named)
+            provider, model = self._locate(name)
             if provider not in self._providers:
                 self._providers[provider] = self._build_provider(provider)
             info = self.info(name)
@@ -93,9 +97,18 @@ class ModelRoutes:
                 local=provider in LOCAL_PROVIDERS,
                 thinks=info.thinks,
                 # Other adapters find out by themselves which efforts the server accepts.
-                efforts=info.efforts if provider == "anthropic" and info.known else EFFORTS,
+                efforts=info.efforts if provider in _CLAUDE_HOSTS and info.known else EFFORTS,
             )
         return self._routes[name]
+
+    def _locate(self, name: str) -> tuple[str, str]:
+        """Return the provider of a model and its name there."""
+        provider, model = parse_model(name, self._named)
+        if provider != "anthropic" or not self._in_cloud or name.startswith("anthropic/"):
+            return provider, model
+        from bobstay.providers.cloud_setup import locate_claude
+
+        return locate_claude(normalise_model_name(name).lower(), model, self._keys)
 
     def _build_provider(self, provider: str) -> Provider:
         if provider in self._named:

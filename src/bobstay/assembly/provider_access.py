@@ -156,7 +156,7 @@ def build_routes(
         learning = redactor or Redactor()
         helper = KeyHelper(settings.api_key_helper, learning, cwd=cwd, environment=environment.all_variables)
     return ModelRoutes(
-        ProviderKeys(values, environment.headers, added),
+        ProviderKeys(values, environment.headers, added, redactor.add_secrets if redactor is not None else None),
         HttpClient(environment.network),
         Catalogue(facts or None),
         named,

@@ -11,9 +11,9 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from bobstay.config.environment import Environment
+from bobstay.config.environment import Environment, find_cloud_switches
 from bobstay.config.paths import local_settings, project_settings
-from bobstay.config.secret_variables import PROVIDER_VARIABLES
+from bobstay.config.secret_variables import PROVIDER_VARIABLES, is_provider_key
 from bobstay.config.settings_files import BrokenSettings, LoadedSettings, load, read_file
 from bobstay.redaction.redactor import Redactor
 from bobstay.system.child_process import find_program
@@ -239,7 +239,8 @@ def _check_keys(environment: Environment) -> Finding:
     stored, problems = read_stored_keys(environment)
     if problems:
         return Finding("keys", "warn", " ".join(problems))
-    names = [name for name in environment.keys if name.endswith(("_KEY", "_TOKEN"))]
+    names = [name for name in environment.keys if is_provider_key(name)]
+    names += [f"those of the cloud ({name})" for name in find_cloud_switches(environment.keys)]
     names += [f"stored key of {provider}" for provider in stored]
     if names:
         return Finding("keys", "ok", ", ".join(names))

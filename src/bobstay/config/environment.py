@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from bobstay.config.paths import Paths
-from bobstay.config.provider_variables import HEADERS
+from bobstay.config.provider_variables import CLOUD_SWITCHES, CLOUD_VARIABLES, HEADERS
 from bobstay.config.secret_variables import (
     PROVIDER_VARIABLES,
     SEARCH_VARIABLES,
@@ -76,7 +76,7 @@ class Environment(Struct, frozen=True):
         source = os.environ if environ is None else environ
         return cls(
             paths=Paths.read(source),
-            keys={name: source[name] for name in PROVIDER_VARIABLES if source.get(name)},
+            keys={name: source[name] for name in (*PROVIDER_VARIABLES, *CLOUD_VARIABLES) if source.get(name)},
             search={name: source[name] for name in SEARCH_VARIABLES if source.get(name)},
             headers=_parse_headers(source.get(HEADERS, "")),
             network=Network(_read_proxies(source), _read_authorities(source)),
@@ -117,6 +117,11 @@ class Environment(Struct, frozen=True):
             **(select_passed(self.withheld, passing, self.key_variables) if passing else {}),
             **extra,
         }
+
+
+def find_cloud_switches(keys: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the variables that say that a cloud offers Claude, if they are on."""
+    return tuple(name for name in CLOUD_SWITCHES if _read_switch(keys, name))
 
 
 def _read_switch(source: Mapping[str, str], name: str, *, default: bool = False) -> bool:

@@ -33,7 +33,7 @@ def load_person_settings(environment: Environment) -> tuple[LoadedSettings, str]
 def list_provider_names(loaded: LoadedSettings) -> list[str]:
     """List the providers a key can be stored for: the built-in ones and those the settings define."""
     own = [name for name in loaded.settings.providers if name not in KEYS]
-    return [*(name for name in KEYS if name not in ("demo", "openai-chat")), *own]
+    return [*(name for name, variables in KEYS.items() if variables and name != "openai-chat"), *own]
 
 
 def list_key_variables(loaded: LoadedSettings, provider: str) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "vllm": ("VLLM_API_KEY",),
     "lmstudio": ("LMSTUDIO_API_KEY",),
     "llamacpp": ("LLAMACPP_API_KEY",),
+    "bedrock": ("AWS_BEARER_TOKEN_BEDROCK",),
+    "vertex": (),
     "demo": (),
 }
 """By provider name; a stored key takes the place of the first variable."""
@@ -24,7 +26,24 @@ ADDRESSES: dict[str, str] = {
     "vllm": "VLLM_BASE_URL",
     "lmstudio": "LMSTUDIO_BASE_URL",
     "llamacpp": "LLAMACPP_BASE_URL",
+    "bedrock": "ANTHROPIC_BEDROCK_BASE_URL",
+    "vertex": "ANTHROPIC_VERTEX_BASE_URL",
 }
+
+CLOUD_SWITCHES = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX")
+CLOUD_CHOICES = (
+    *(*CLOUD_SWITCHES, "AWS_REGION", "AWS_DEFAULT_REGION"),
+    *("CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION", "ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_PROJECT"),
+    *("ANTHROPIC_DEFAULT_OPUS_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL", "ANTHROPIC_DEFAULT_HAIKU_MODEL"),
+    "ANTHROPIC_DEFAULT_FABLE_MODEL",
+)
+"""Which cloud offers the models, where in it, and under which names."""
+CLOUD_CREDENTIALS = (
+    *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"),
+    *("CLAUDE_CODE_SKIP_BEDROCK_AUTH", "CLAUDE_CODE_SKIP_VERTEX_AUTH"),
+)
+"""Who one is there. What else the vendors' libraries read, they read themselves."""
+CLOUD_VARIABLES = (*CLOUD_CHOICES, *CLOUD_CREDENTIALS)
 
 HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
 """Headers for Anthropic or a gateway in its place; they often contain a key."""

@@ -25,7 +25,7 @@ SECRET_SUFFIXES = (
     "_TOKEN",
 )
 SECRET_SUBSTRINGS = ("PASSWD", "PASSWORD", "PASSPHRASE", "SECRET")
-SECRET_NAMES = frozenset({"API_KEY", "APIKEY", "PGPASSFILE", "SECRET", "TOKEN"})
+SECRET_NAMES = frozenset({"API_KEY", "APIKEY", "AWS_BEARER_TOKEN_BEDROCK", "PGPASSFILE", "SECRET", "TOKEN"})
 NOT_SECRET_NAMES = frozenset({"AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_REGION", "GPG_KEY"})
 """Names that look like secrets and are not."""
 NOT_SECRET_SUFFIXES = (
@@ -90,7 +90,7 @@ def find_secret_in_argument(argument: str) -> str:
 
 def is_provider_key(name: str) -> bool:
     """Whether a variable of this name holds a model key, which is for bobstay alone."""
-    return name.upper() in PROVIDER_VARIABLES and name.upper().endswith(("_API_KEY", "_AUTH_TOKEN"))
+    return any(name.upper() in names for names in KEYS.values())
 
 
 def remove_secrets(environ: Mapping[str, str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from bobstay.config.environment import Environment
-from bobstay.config.provider_variables import ADDRESSES, HEADERS, keys_sent_to
+from bobstay.config.provider_variables import ADDRESSES, CLOUD_CREDENTIALS, CLOUD_VARIABLES, HEADERS, keys_sent_to
 from bobstay.config.secret_variables import PROVIDER_VARIABLES
 from bobstay.config.settings_files import SettingsLayer
 from bobstay.http.network import Network
@@ -19,10 +19,13 @@ _AUTHORITIES = frozenset(
 )
 _UNENCRYPTED_PROXIES = frozenset({"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"})
 """Proxies that can read requests to http:// addresses, including the keys in them."""
-_NEVER_FROM_FOLDER = _AUTHORITIES | _UNENCRYPTED_PROXIES
+_CLOUD = frozenset({*CLOUD_CREDENTIALS, ADDRESSES["bedrock"], ADDRESSES["vertex"]})
+"""With these a folder would choose who the user is in a cloud, or have requests sent elsewhere in the user's name:
+nobody knows in advance whether the vendor's library will find credentials."""
+_NEVER_FROM_FOLDER = _AUTHORITIES | _UNENCRYPTED_PROXIES | _CLOUD
 _FOLDER_SOURCES = ("local", "project")
 _LIMITS = frozenset({"CLAUDE_CODE_MAX_OUTPUT_TOKENS", "CLAUDE_CODE_MAX_RETRIES", "API_TIMEOUT_MS"})
-_OWN_VARIABLES = frozenset(PROVIDER_VARIABLES) | _PROXIES | _AUTHORITIES | _LIMITS | {"BOBSTAY_MODEL"}
+_OWN_VARIABLES = frozenset({*PROVIDER_VARIABLES, *CLOUD_VARIABLES, "BOBSTAY_MODEL"}) | _PROXIES | _AUTHORITIES | _LIMITS
 
 
 def apply_settings(
@@ -90,9 +93,8 @@ class _FolderVariables:
         """Return the variables that are kept. `fixed` are variables whose value the folder cannot change."""
         kept = {name: value for name, value in own.items() if name not in _NEVER_FROM_FOLDER}
         for name in sorted(own.keys() - kept.keys()):
-            what = "whom bobstay trusts" if name in _AUTHORITIES else "who reads unencrypted requests"
-            self.warnings.append(f"{file}: env.{name} was ignored: a project cannot choose {what}.")
-        for address in sorted({*ADDRESSES.values()} & own.keys() - fixed):
+            self.warnings.append(f"{file}: env.{name} was ignored: a project cannot choose {_forbidden_choice(name)}.")
+        for address in sorted({*ADDRESSES.values()} & kept.keys() - fixed):
             keys = keys_sent_to(address)
             sent = (*keys, HEADERS) if address == ADDRESSES["anthropic"] else keys
             exposed = [name for name in sent if name in self._held_by_user]
@@ -105,6 +107,12 @@ class _FolderVariables:
                 )
                 del kept[address]
         return kept
+
+
+def _forbidden_choice(name: str) -> str:
+    if name in _CLOUD:
+        return "how your credentials of a cloud are used"
+    return "whom bobstay trusts" if name in _AUTHORITIES else "who reads unencrypted requests"
 
 
 def _merge_networks(first: Network, second: Network) -> Network:

@@ -66,7 +66,7 @@ class Anthropic:
             reply = await self._ask(request)
             try:
                 reader = AnthropicMessageReader(request.model, reply.headers, self._accepted.origin)
-                async for _, data in SseEvents(reply):
+                async for _, data in self._events(reply):
                     chunks = reader.feed(data)
                     if reader.complete:
                         # Before the last event is yielded, since the consumer may not come back after it.
@@ -84,30 +84,29 @@ class Anthropic:
 
     def body(self, request: Request) -> bytes:
         """Encode the request. Parts that change from step to step come last, for prompt caching."""
-        parts = [b'{"model":', to_json(request.model)]
+        parts = [self._opening(request)]
         tools = self._tools.encode((request.tools, request.hosted_search, self._accepted.eager))
         if tools:
             parts += (b',"tools":', tools)
         system = self._system.encode(request.system)
         if system:
             parts += (b',"system":', system)
-        for name, value in build_settings(request, self._accepted).items():
+        for name, value in self._settings(request).items():
             parts += (b',"', name.encode(), b'":', to_json(value))
-        parts.append(b',"stream":true,"messages":[')
+        parts.append(b',"messages":[')
         encoded = self._messages.encode_all(request.messages, request.cache)
         parts.append(b",".join(_add_cache_breakpoints(request.messages, encoded)))
         parts.append(b"]}")
         return b"".join(parts)
 
     async def _ask(self, request: Request) -> Reply:
-        headers = self._headers_for(request)
         left = MAX_ADAPTATIONS
         while True:
-            reply = await self._http.post(self._url, headers, self.body(request), request.on_activity)
+            reply = await self._post(request)
             try:
-                await check_reply(reply, self.name)
+                await self._check(reply)
             except ProviderError as error:
-                adapted = self._accepted.adapt(request, error)
+                adapted = self._adapt(request, error)
                 if adapted is None or not left:
                     raise
                 left -= 1
@@ -116,14 +115,40 @@ class Anthropic:
             else:
                 return reply
 
-    def _encoder(self) -> MessageEncoder:
-        return MessageEncoder(lambda message: _encode_message(message, self._accepted))
+    # Where Claude is offered by others, the following differ:
 
-    def _headers_for(self, request: Request) -> dict[str, str]:
+    def _opening(self, request: Request) -> bytes:
+        """Return how the body begins."""
+        return b'{"model":' + to_json(request.model)
+
+    def _settings(self, request: Request) -> dict[str, Any]:
+        return {**build_settings(request, self._accepted), "stream": True}
+
+    async def _post(self, request: Request) -> Reply:
+        return await self._http.post(self._url, self._headers_for(request), self.body(request), request.on_activity)
+
+    async def _check(self, reply: Reply) -> None:
+        await check_reply(reply, self.name)
+
+    def _events(self, reply: Reply) -> AsyncIterator[tuple[str, bytes]]:
+        return SseEvents(reply)
+
+    def _adapt(self, request: Request, error: ProviderError) -> Request | None:
+        """Return the request to send instead of one that was refused; None if no change can help."""
+        return self._accepted.adapt(request, error)
+
+    def _betas(self, request: Request) -> tuple[str, ...]:
         betas = request.betas
         if isinstance(request.thinking, int) and not self._accepted.unsigned and INTERLEAVED_BETA not in betas:
             # With a budget, thinking between calls must be requested; the API ignores it if unsupported.
             betas = (*betas, INTERLEAVED_BETA)
+        return betas
+
+    def _encoder(self) -> MessageEncoder:
+        return MessageEncoder(lambda message: _encode_message(message, self._accepted))
+
+    def _headers_for(self, request: Request) -> dict[str, str]:
+        betas = self._betas(request)
         if not betas:
             return self._headers
         own = self._headers.get("anthropic-beta")

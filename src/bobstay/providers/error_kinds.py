@@ -60,6 +60,25 @@ KINDS_BY_NAME: dict[str, tuple[ErrorKind, int]] = {
     "invalid_argument": ("invalid_request", 400),
     "failed_precondition": ("invalid_request", 400),
     "badrequesterror": ("invalid_request", 400),
+    # Amazon Bedrock (API_runtime_ResponseStream, CommonErrors); credentials are refused with 403 there.
+    "throttlingexception": ("rate_limit", 429),
+    "modelnotreadyexception": ("rate_limit", 429),
+    "servicequotaexceededexception": ("quota", 400),
+    "modeltimeoutexception": ("timeout", 408),
+    "modelerrorexception": ("server", 424),
+    "modelstreamerrorexception": ("server", 424),
+    "internalserverexception": ("server", 500),
+    "serviceunavailableexception": ("overloaded", 503),
+    "validationexception": ("invalid_request", 400),
+    "accessdeniedexception": ("permission", 403),
+    "resourcenotfoundexception": ("not_found", 404),
+    "unrecognizedclientexception": ("authentication", 403),
+    "invalidclienttokenid": ("authentication", 403),
+    "expiredtokenexception": ("authentication", 403),
+    "expiredtoken": ("authentication", 403),
+    "invalidsignatureexception": ("authentication", 403),
+    "incompletesignatureexception": ("authentication", 403),
+    "missingauthenticationtokenexception": ("authentication", 403),
 }
 
 # Kinds whose names are so specific that they outweigh the HTTP status.
@@ -74,6 +93,7 @@ KINDS_BY_STATUS: dict[int, ErrorKind] = {
     408: "timeout",
     409: "server",  # two calls conflicted: a retry is right
     413: "image_too_large",
+    424: "server",  # Bedrock: the model failed
     425: "server",
     429: "rate_limit",
     503: "overloaded",

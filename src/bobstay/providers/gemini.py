@@ -62,18 +62,21 @@ class Gemini:
         await self._http.close()
 
     async def _ask(self, request: Request) -> Reply:
-        model = request.model.removeprefix("models/")
-        url = f"{self._base}/models/{model}:streamGenerateContent?alt=sse"
-        reply = await self._http.post(url, self._headers, self.body(request), request.on_activity)
+        reply = await self._post(request)
         if reply.status != 400 or not self._json_schema or not request.tools:
             return reply
         refusal = await reply.read(_ERROR_LIMIT)
         if b"parametersJsonSchema" in refusal or b"parameters_json_schema" in refusal:
             self._json_schema = False
-            return await self._http.post(url, self._headers, self.body(request), request.on_activity)
+            return await self._post(request)
         from bobstay.providers.error_kinds import classify
 
         raise classify(reply.status, refusal, reply.headers, self.name)
+
+    async def _post(self, request: Request) -> Reply:
+        model = request.model.removeprefix("models/")
+        url = f"{self._base}/models/{model}:streamGenerateContent?alt=sse"
+        return await self._http.post(url, self._headers, self.body(request), request.on_activity)
 
     def body(self, request: Request) -> bytes:
         """Encode the request. Parts that change from step to step come last, for prompt caching."""

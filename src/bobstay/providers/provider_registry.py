@@ -1,6 +1,6 @@
 """Provider registry: finds the provider of a model's name, and builds its adapter with the given keys."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -18,6 +18,8 @@ PROVIDERS = (
     "lmstudio",
     "llamacpp",
     "openrouter",
+    "bedrock",
+    "vertex",
     "demo",
 )
 
@@ -83,6 +85,8 @@ class ProviderKeys(Struct, frozen=True):
     """Sent only to Anthropic, or the gateway in its place: they may contain a key of that gateway."""
     added: dict[str, dict[str, str]] = {}
     """Headers that the settings add for a provider."""
+    learn_secrets: Callable[[Mapping[str, str]], None] | None = None
+    """Told about credentials that are found later, so that they are redacted."""
 
     def get(self, *names: str) -> str:
         """Return the first of these that is set."""
@@ -125,6 +129,8 @@ def parse_model(spec: str, named: Collection[str] = ()) -> tuple[str, str]:
     provider, slash, name = spec.partition("/")
     if slash and provider in named and name:
         return provider, name
+    if spec.startswith("arn:aws") or "anthropic.claude" in provider:
+        return "bedrock", spec
     if slash and provider in PROVIDERS and name:
         return provider, _resolve_alias(name) if provider == "anthropic" else name
     if not slash:
@@ -146,6 +152,7 @@ def build_provider(provider: str, http: HttpClient, keys: ProviderKeys) -> Provi
 
     Raises:
         MissingKey: It needs a key that is not set.
+        ValueError: It needs a package that is not installed, or a variable has a value that cannot be used.
         UnknownModelError: There is no provider of this name.
     """
     match provider:
@@ -159,6 +166,14 @@ def build_provider(provider: str, http: HttpClient, keys: ProviderKeys) -> Provi
             from bobstay.providers.demo_model import Demo
 
             return Demo()
+        case "bedrock":
+            from bobstay.providers.cloud_setup import build_bedrock
+
+            return build_bedrock(http, keys)
+        case "vertex":
+            from bobstay.providers.cloud_setup import build_vertex
+
+            return build_vertex(http, keys)
         case "openai-chat" | "openrouter":
             return _build_hosted_chat(provider, http, keys)
         case _ if provider in LOCAL_PROVIDERS:

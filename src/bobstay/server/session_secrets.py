@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import select
 
-from bobstay.config.secret_variables import PROVIDER_VARIABLES
+from bobstay.config.provider_variables import ADDRESSES
 from bobstay.redaction.randomness import looks_random
 from bobstay.server.db import state_tables
 from bobstay.server.db.database import Database
@@ -57,9 +57,8 @@ FORBIDDEN = frozenset(
         *("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ftp_proxy", "ws_proxy", "wss_proxy"),
         *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "CURL_HOME", "OPENSSL_CONF"),
         *("NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "GIT_SSL_NO_VERIFY", "GIT_SSL_CAINFO", "HOSTALIASES"),
-        *("OPENAI_API_BASE", "SEARXNG_URL", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_BEDROCK_BASE_URL"),
-        *("ANTHROPIC_VERTEX_BASE_URL", "RES_OPTIONS", "LOCALDOMAIN"),
-        *(name for name in PROVIDER_VARIABLES if not name.endswith(("_KEY", "_TOKEN"))),
+        *("OPENAI_API_BASE", "SEARXNG_URL", "ANTHROPIC_CUSTOM_HEADERS", "RES_OPTIONS", "LOCALDOMAIN"),
+        *ADDRESSES.values(),
     }
 )
 """Variables that decide which code runs, or where keys are sent: only set where the server is started."""

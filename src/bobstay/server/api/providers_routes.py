@@ -36,6 +36,7 @@ LABELS = {
     "vllm": "vLLM",
     "lmstudio": "LM Studio",
     "llamacpp": "llama.cpp",
+    "bedrock": "Amazon Bedrock",
 }
 
 
