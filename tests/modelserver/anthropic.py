@@ -28,6 +28,7 @@ _numbers = itertools.count(1)
 
 class AnthropicDialect:
     name = "anthropic"
+    content_type = "text/event-stream"
 
     def __init__(self) -> None:
         self._sent = SentThinking()
@@ -108,6 +109,9 @@ class AnthropicDialect:
 
     def head(self) -> dict[str, str]:
         return {"request-id": f"req_{next(_numbers):08}"}
+
+    def error_head(self, status: int, error_type: str) -> dict[str, str]:
+        return {}
 
     def extra(self, request: ModelRequest) -> Any:
         if request.method == "POST" and request.path == "/v1/messages/count_tokens":

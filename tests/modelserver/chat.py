@@ -27,6 +27,7 @@ class ChatDialect:
     """Plays every vendor of this format: the first part of the path names it, as in `/deepseek/chat/completions`."""
 
     name = "openai-chat"
+    content_type = "text/event-stream"
 
     def __init__(self) -> None:
         self._signatures: dict[str, str] = {}
@@ -123,6 +124,9 @@ class ChatDialect:
 
     def head(self) -> dict[str, str]:
         return {"x-request-id": f"req_{next(_numbers):08}"}
+
+    def error_head(self, status: int, error_type: str) -> dict[str, str]:
+        return {}
 
     def extra(self, request: ModelRequest) -> Any:
         """Ollama's own API (docs/api.md of ollama/ollama): the running models, and a model's parameters."""

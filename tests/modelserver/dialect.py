@@ -37,10 +37,14 @@ class Refusal(Struct, frozen=True):
 
     message: str
     status: int = 400
+    error_type: str = ""
+    """The vendor's name of the error; that of the status if empty."""
 
 
 class Dialect(Protocol):
     name: str
+    content_type: str
+    """Of streams."""
 
     def owns(self, request: ModelRequest) -> bool:
         """Whether this is a model request in this dialect."""
@@ -76,6 +80,10 @@ class Dialect(Protocol):
 
     def head(self) -> dict[str, str]:
         """Return the headers of every answer, such as the request id."""
+        ...
+
+    def error_head(self, status: int, error_type: str) -> dict[str, str]:
+        """Return further headers of an error response."""
         ...
 
     def extra(self, request: ModelRequest) -> Any:

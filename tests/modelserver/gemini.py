@@ -26,6 +26,7 @@ _numbers = itertools.count(1)
 
 class GeminiDialect:
     name = "gemini"
+    content_type = "text/event-stream"
 
     def owns(self, request: ModelRequest) -> bool:
         return (
@@ -105,6 +106,9 @@ class GeminiDialect:
 
     def head(self) -> dict[str, str]:
         return {"x-gemini-service-tier": "standard"}
+
+    def error_head(self, status: int, error_type: str) -> dict[str, str]:
+        return {}
 
     def extra(self, request: ModelRequest) -> Any:
         return None

@@ -24,6 +24,7 @@ _numbers = itertools.count(1)
 
 class ResponsesDialect:
     name = "openai"
+    content_type = "text/event-stream"
 
     def __init__(self) -> None:
         self._followers: dict[str, tuple[str, str]] = {}
@@ -121,6 +122,9 @@ class ResponsesDialect:
 
     def head(self) -> dict[str, str]:
         return {"x-request-id": f"req_{next(_numbers):08}"}
+
+    def error_head(self, status: int, error_type: str) -> dict[str, str]:
+        return {}
 
     def extra(self, request: ModelRequest) -> Any:
         return None

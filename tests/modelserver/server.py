@@ -13,16 +13,26 @@ import msgspec
 
 from tests.kit.waiting import DEADLINE
 from tests.modelserver.anthropic import AnthropicDialect
+from tests.modelserver.bedrock import BedrockDialect
 from tests.modelserver.chat import ChatDialect
 from tests.modelserver.dialect import Dialect, Frame, ModelRequest
 from tests.modelserver.gemini import GeminiDialect
 from tests.modelserver.responses import ResponsesDialect
 from tests.modelserver.script import BROKEN, Gate, Say, Scenario, Step, choose
+from tests.modelserver.vertex import VertexClaudeDialect, VertexGeminiDialect
 
 
 def dialects() -> list[Dialect]:
     """Return one dialect per vendor."""
-    return [AnthropicDialect(), ResponsesDialect(), ChatDialect(), GeminiDialect()]
+    return [
+        AnthropicDialect(),
+        ResponsesDialect(),
+        ChatDialect(),
+        GeminiDialect(),
+        BedrockDialect(),
+        VertexClaudeDialect(),
+        VertexGeminiDialect(),
+    ]
 
 
 class ModelServer:
@@ -159,7 +169,7 @@ class ModelServer:
             step = self._step(request, dialect)
         else:
             self.refused.append(refusal.message)
-            step = Step(status=refusal.status, message=refusal.message)
+            step = Step(status=refusal.status, error_type=refusal.error_type, message=refusal.message)
         self._note(self.requests, request)
         gone = asyncio.ensure_future(reader.closed.wait())
         play = asyncio.ensure_future(_Play(request, dialect, step, writer).run())
@@ -243,7 +253,8 @@ class _Play:
             await asyncio.Event().wait()
         if step.status and step.error_after is None:
             body = msgspec.json.encode(self.dialect.error(step.status, step.error_type, step.message))
-            await _send(self.writer, step.status, {**self.dialect.head(), **step.headers}, body)
+            head = {**self.dialect.head(), **self.dialect.error_head(step.status, step.error_type), **step.headers}
+            await _send(self.writer, step.status, head, body)
             return True
         if step.raw is None and not self.dialect.streams(self.request):
             body = msgspec.json.encode(self.dialect.whole(self.request, step))
@@ -254,7 +265,7 @@ class _Play:
     async def _stream(self) -> bool:
         step = self.step
         framing = {"connection": "close"} if step.close_delimited else {"transfer-encoding": "chunked"}
-        headers = {"content-type": "text/event-stream", **framing, **self.dialect.head(), **step.headers}
+        headers = {"content-type": self.dialect.content_type, **framing, **self.dialect.head(), **step.headers}
         self.writer.write(_head(200, headers))
         frames = [Frame(step.raw)] if step.raw is not None else self.dialect.frames(self.request, step)
         for frame in frames:

@@ -99,7 +99,8 @@ def build_vertex(http: HttpClient, keys: ProviderKeys) -> Provider:
         MissingExtra: google-auth is needed and not installed.
         BadCloudVariableError
     """
-    from bobstay.providers.vertex import Vertex, VertexEndpoint
+    from bobstay.providers.vertex import Vertex
+    from bobstay.providers.vertex_endpoint import VertexEndpoint
 
     named = keys.get("CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION") or "global"
     region = _check(named, _REGION, "CLOUD_ML_REGION", "global")
