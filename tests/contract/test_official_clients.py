@@ -15,15 +15,21 @@ from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, Text
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Chunk, Provider, ProviderError, Request, ToolSpec
+from bobstay.providers.bedrock import Bedrock, BedrockEndpoint
 from bobstay.providers.chat_completions import Chat
+from bobstay.providers.cloud_access import FixedAccess
 from bobstay.providers.gemini import Gemini
 from bobstay.providers.responses import Responses
+from bobstay.providers.vertex import Vertex
+from bobstay.providers.vertex_endpoint import VertexEndpoint
 from tests.modelserver import Call, Counts, ModelServer, Say, Step, Think
 
 FULL = Step(
     blocks=[Think("Hm, a file."), Say("I read it."), Call("Read", {"file_path": "a.py"}, id="call_1")],
     usage=Counts(input=100, output=20, cache_read=30),
 )
+API_KEY = {"authorization": "Bearer bedrock-api-key-good"}
+ACCESS_TOKEN = {"authorization": "Bearer good-access-token"}
 SCHEMA = {"type": "object", "properties": {"file_path": {"type": "string"}}}
 
 
@@ -223,24 +229,33 @@ def test_the_google_types_accept_what_we_send() -> None:
 # ---------------------------------------------------------------- ours
 
 
-ADAPTERS = ["anthropic", "openai", "openai-chat", "gemini"]
+MODELS = {
+    **dict.fromkeys(("anthropic", "openai", "openai-chat", "gemini", "vertex-gemini"), "gemini-2.5-flash"),
+    "bedrock": "us.anthropic.claude-x",
+    "vertex-claude": "claude-x",
+}
+ADAPTERS = list(MODELS)
 
 
 @pytest.fixture
 async def providers(model: ModelServer) -> AsyncIterator[dict[str, Provider]]:
     http = HttpClient()
+    vertex = VertexEndpoint(FixedAccess(ACCESS_TOKEN), "global", "a-project", f"{model.url}/v1")
     yield {
         "anthropic": Anthropic(http, base_url=model.url, api_key="dummy"),
         "openai": Responses(http, base_url=f"{model.url}/v1", api_key="dummy"),
         "openai-chat": Chat(http, base_url=f"{model.url}/v1", api_key="dummy"),
         "gemini": Gemini(http, base_url=model.url, api_key="dummy"),
+        "bedrock": Bedrock(http, BedrockEndpoint(FixedAccess(API_KEY), model.url)),
+        "vertex-claude": Vertex(http, vertex),
+        "vertex-gemini": Vertex(http, vertex),
     }
     await http.close()
 
 
-def _request(prompt: str) -> Request:
+def _request(prompt: str, adapter: str = "gemini") -> Request:
     return Request(
-        model="gemini-2.5-flash",
+        model=MODELS[adapter],
         system=("Be brief.",),
         messages=(Message("user", (Text(prompt),)),),
         tools=(ToolSpec("Read", "Read a file", SCHEMA),),
@@ -269,7 +284,7 @@ def _shape(chunks: list[Chunk]) -> list[object]:
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 async def test_every_adapter_hears_the_same_answer(providers: dict[str, Provider], adapter: str) -> None:
-    chunks = [chunk async for chunk in providers[adapter].stream(_request("SCN:full"))]
+    chunks = [chunk async for chunk in providers[adapter].stream(_request("SCN:full", adapter))]
     assert isinstance(chunks[0], MessageBegan)
     assert _shape(chunks) == [
         ("began", 0, "thinking", ""),
@@ -291,7 +306,7 @@ async def test_every_adapter_hears_why_the_model_stopped(
     model: ModelServer, providers: dict[str, Provider], adapter: str, stop: str
 ) -> None:
     model.play("stop", Step(blocks=[Say("Well.")], stop=stop))
-    chunks = [chunk async for chunk in providers[adapter].stream(_request("SCN:stop"))]
+    chunks = [chunk async for chunk in providers[adapter].stream(_request("SCN:stop", adapter))]
     assert isinstance(chunks[-1], MessageDone)
     assert chunks[-1].stop == stop
 
@@ -302,7 +317,7 @@ async def test_every_adapter_maps_the_same_failures(providers: dict[str, Provide
 
     async def fail(name: str) -> ProviderError:
         with pytest.raises(ProviderError) as failed:
-            async for _ in providers[adapter].stream(_request(f"SCN:{name}")):
+            async for _ in providers[adapter].stream(_request(f"SCN:{name}", adapter)):
                 pass
         return failed.value
 
@@ -320,7 +335,7 @@ async def test_every_adapter_reports_an_answer_cut_short(
 ) -> None:
     model.play("cut", Step(blocks=[Say("one"), Say("two")], **fault))  # type: ignore[arg-type]  # keywords of a table
     with pytest.raises(ProviderError) as failed:
-        async for _ in providers[adapter].stream(_request("SCN:cut")):
+        async for _ in providers[adapter].stream(_request("SCN:cut", adapter)):
             pass
     assert failed.value.kind == "connection"
     assert failed.value.retryable
@@ -331,7 +346,7 @@ async def test_every_adapter_uses_its_connection_again(
     model: ModelServer, providers: dict[str, Provider], adapter: str
 ) -> None:
     for _ in range(5):
-        async for _ in providers[adapter].stream(_request("SCN:full")):
+        async for _ in providers[adapter].stream(_request("SCN:full", adapter)):
             pass
     # The next request may overtake the last bytes of an answer; then there are two, which take turns.
     assert model.connections <= 2

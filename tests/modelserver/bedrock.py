@@ -23,7 +23,8 @@ from tests.modelserver.anthropic import AnthropicDialect
 from tests.modelserver.dialect import Frame, ModelRequest, Refusal
 from tests.modelserver.script import Step
 
-API_VERSION = "bedrock-2023-05-31"
+API_VERSIONS = ("bedrock-2023-05-31", "2026-10-21")
+"""The documented one, and the one that Anthropic's client sends since version 2 (anthropic-sdk-python, 2.8.0)."""
 FIELDS = frozenset(
     {"anthropic_version", "anthropic_beta", "max_tokens", "system", "messages", "temperature", "top_p", "top_k"}
     | {"tools", "tool_choice", "stop_sequences", "thinking", "output_config", "context_management"}
@@ -134,8 +135,8 @@ def _complaints(request: ModelRequest) -> Iterator[str]:
             yield f"Malformed input request: #: required key [{name}] not found, please reformat your input."
     for name in body.keys() - FIELDS:
         yield f"Malformed input request: #: extraneous key [{name}] is not permitted, please reformat your input."
-    if body["anthropic_version"] != API_VERSION:
-        yield f"anthropic_version: Input should be '{API_VERSION}'"
+    if body.get("anthropic_version") not in API_VERSIONS:
+        yield f"anthropic_version: Input should be '{API_VERSIONS[0]}'"
     for index, tool in enumerate(body.get("tools", [])):
         if "eager_input_streaming" in tool:
             yield f"tools.{index}.custom.eager_input_streaming: Extra inputs are not permitted"

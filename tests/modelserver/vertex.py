@@ -16,7 +16,8 @@ from tests.modelserver.dialect import ModelRequest, Refusal
 from tests.modelserver.gemini import GeminiDialect
 from tests.modelserver.script import Step
 
-API_VERSION = "vertex-2023-10-16"
+API_VERSIONS = ("vertex-2023-10-16", "2026-10-21")
+"""The documented one, and the one that Anthropic's client sends since version 2 (anthropic-sdk-python, 2.8.0)."""
 TOKENS = {"good-access-token", "newer-access-token"}
 PROJECT = "a-project"
 LOCATIONS = ("global", "us", "eu", "us-east5", "europe-west1")
@@ -69,8 +70,8 @@ class VertexClaudeDialect(AnthropicDialect):
         for name in ("anthropic_version", "max_tokens", "messages"):
             if name not in body:
                 return Refusal(f"{name}: Field required")
-        if body["anthropic_version"] != API_VERSION:
-            return Refusal(f"anthropic_version: Input should be '{API_VERSION}'")
+        if body["anthropic_version"] not in API_VERSIONS:
+            return Refusal(f"anthropic_version: Input should be '{API_VERSIONS[0]}'")
         return super().refusal(_as_anthropic_sees_it(request))
 
     def streams(self, request: ModelRequest) -> bool:
@@ -83,6 +84,11 @@ class VertexClaudeDialect(AnthropicDialect):
         if status not in _STATUSES:
             return super().error(status, error_type, message)
         return {"error": {"code": status, "message": message, "status": _STATUSES[status]}}
+
+    def error_frame(self, status: int, error_type: str, message: str) -> bytes:
+        # Once the model speaks, errors are Anthropic's own.
+        error = super().error(529 if status == 503 else status, error_type, message)
+        return b"event: error\ndata: %b\n\n" % msgspec.json.encode(error)
 
     def extra(self, request: ModelRequest) -> Any:
         return None

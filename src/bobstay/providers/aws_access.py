@@ -112,8 +112,18 @@ def _aws_errors() -> Generator[None, None, None]:
     except ProviderError:
         raise
     except Exception as error:
-        raise ProviderError(
-            f"The AWS credentials cannot be used: {str(error) or type(error).__name__}. Sign in again with "
-            "`aws sso login` or `aws configure`, or name another profile in AWS_PROFILE.",
-            kind="authentication",
-        ) from error
+        raise _credentials_error(error) from error
+
+
+def _credentials_error(error: Exception) -> ProviderError:
+    from botocore.exceptions import ConnectionError as AwsConnectionError
+    from botocore.exceptions import HTTPClientError
+
+    what = str(error) or type(error).__name__
+    if isinstance(error, AwsConnectionError | HTTPClientError):
+        return ProviderError(f"The server for AWS credentials was not reached: {what}", kind="connection")
+    return ProviderError(
+        f"The AWS credentials cannot be used: {what}. Sign in again with `aws sso login` or `aws configure`, or name "
+        "another profile in AWS_PROFILE.",
+        kind="authentication",
+    )

@@ -88,7 +88,7 @@ def build_bedrock(http: HttpClient, keys: ProviderKeys) -> Provider:
         require_package("botocore", "botocore", "bedrock", "Amazon Bedrock")
         from bobstay.providers.aws_access import AwsAccess
 
-        access = AwsAccess(keys.values, keys.learn_secrets)
+        access = AwsAccess({name: value.strip() for name, value in keys.values.items()}, keys.learn_secrets)
     return Bedrock(http, BedrockEndpoint(access, base_url, region, _headers("bedrock", base_url, keys)))
 
 

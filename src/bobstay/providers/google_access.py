@@ -58,11 +58,7 @@ class GoogleAccess:
             except ProviderError:
                 raise
             except Exception as error:
-                raise ProviderError(
-                    f"The Google Cloud credentials cannot be used: {str(error) or type(error).__name__}. "
-                    "Sign in again with `gcloud auth application-default login`.",
-                    kind="authentication",
-                ) from error
+                raise _credentials_error(error) from error
 
     def _authorize_unguarded(self) -> dict[str, str]:
         import google.auth
@@ -81,3 +77,16 @@ class GoogleAccess:
         # `apply` also adds the project that pays, where the credentials name one.
         self._credentials.apply(headers)
         return {name.lower(): value for name, value in headers.items()}
+
+
+def _credentials_error(error: Exception) -> ProviderError:
+    from google.auth.exceptions import TransportError
+
+    what = str(error) or type(error).__name__
+    if isinstance(error, TransportError):
+        return ProviderError(f"The server for tokens of Google Cloud was not reached: {what}", kind="connection")
+    return ProviderError(
+        f"The Google Cloud credentials cannot be used: {what}. "
+        "Sign in again with `gcloud auth application-default login`.",
+        kind="authentication",
+    )
