@@ -6,7 +6,14 @@ from typing import Any
 import msgspec
 
 from bobstay.config.environment import Environment
-from bobstay.config.provider_variables import ADDRESSES, CLOUD_CREDENTIALS, CLOUD_VARIABLES, HEADERS, keys_sent_to
+from bobstay.config.provider_variables import (
+    ADDRESSES,
+    CLOUD_CREDENTIALS,
+    CLOUD_SWITCHES,
+    CLOUD_VARIABLES,
+    HEADERS,
+    keys_sent_to,
+)
 from bobstay.config.secret_variables import PROVIDER_VARIABLES
 from bobstay.config.settings_files import SettingsLayer
 from bobstay.http.network import Network
@@ -92,7 +99,10 @@ class _FolderVariables:
     def restrict(self, own: dict[str, str], file: str, fixed: set[str]) -> dict[str, str]:
         """Return the variables that are kept. `fixed` are variables whose value the folder cannot change."""
         kept = {name: value for name, value in own.items() if name not in _NEVER_FROM_FOLDER}
-        for name in sorted(own.keys() - kept.keys()):
+        ignored = own.keys() - kept.keys()
+        if not {*CLOUD_SWITCHES} & {*own, *fixed}:
+            ignored -= {*CLOUD_CREDENTIALS}  # they are for the project's commands, as so often
+        for name in sorted(ignored):
             self.warnings.append(f"{file}: env.{name} was ignored: a project cannot choose {_forbidden_choice(name)}.")
         for address in sorted({*ADDRESSES.values()} & kept.keys() - fixed):
             keys = keys_sent_to(address)

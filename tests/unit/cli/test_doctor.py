@@ -68,6 +68,17 @@ def test_keys_are_named_and_never_shown(
     assert all(finding["state"] in ("ok", "warn") for finding in json.loads(out))
 
 
+def test_credentials_of_a_cloud_are_named_by_the_variable_that_asks_for_them(project: Project) -> None:
+    project.variables |= {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_REGION": "us-east-1", "AWS_SECRET_ACCESS_KEY": KEY}
+    found = project.found()
+    assert [(each.state, each.text) for each in found["keys"]] == [
+        ("ok", "those of the cloud (CLAUDE_CODE_USE_BEDROCK)")
+    ]
+    assert found["model"][0].text == "bedrock/us.anthropic.claude-opus-5-5 (not contacted)"
+    project.variables["AWS_REGION"] = "nowhere/#"
+    assert "AWS_REGION cannot be" in project.found()["model"][0].text
+
+
 def test_every_broken_file_is_named_with_line_and_column(project: Project) -> None:
     first = project.write("work/.bobstay/settings.json", '{\n  "maxTurns": "many"\n}')
     second = project.write("work/.claude/settings.local.json", '{"permissions": {\n"deny": ["Bash("]}}')
