@@ -66,8 +66,13 @@ def vertex(
     return ask(f"/v1/{place}/publishers/{publisher}/models/{name}", token, body, **{"content-type": kind})
 
 
-WHOLE = {"anthropic_version": "vertex-2023-10-16", "max_tokens": 100, "messages": [USER], "stream": True}
-CONTENTS = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
+WHOLE: dict[str, Any] = {
+    "anthropic_version": "vertex-2023-10-16",
+    "max_tokens": 100,
+    "messages": [USER],
+    "stream": True,
+}
+CONTENTS: dict[str, Any] = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
 
 
 @pytest.mark.parametrize(

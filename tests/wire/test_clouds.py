@@ -95,6 +95,12 @@ def test_a_trusted_folder_chooses_the_cloud_but_not_who_one_is_there_or_where_th
         assert f"env.{name} was ignored: a project cannot choose how your credentials" in ended.stderr
 
 
+def test_a_profile_that_a_folder_names_for_its_commands_is_nobodys_business(cli: UserEnvironment) -> None:
+    cli.project({"env": {"AWS_PROFILE": "theirs"}})
+    ended = cli.ask("--trust", **cli.anthropic())
+    assert (ended.stdout, "AWS_PROFILE" in ended.stderr) == ("Hello.\n", False)
+
+
 def test_a_region_that_leads_elsewhere_ends_the_run_with_its_reason(cli: UserEnvironment) -> None:
     profile(cli)
     ended = cli.ask(CLAUDE_CODE_USE_BEDROCK="1", AWS_REGION="evil.example/#")

@@ -8,6 +8,29 @@ from typing import Any, Protocol, cast
 from bobstay.providers.base import Chunk, ProviderError, Request
 
 
+class CloudVariables(Protocol):
+    """What the provider registry knows from variables and settings."""
+
+    @property
+    def values(self) -> Mapping[str, str]: ...
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """For Anthropic, or the gateway in its place."""
+        ...
+
+    @property
+    def added(self) -> Mapping[str, Mapping[str, str]]:
+        """Headers that the settings add, by provider."""
+        ...
+
+    @property
+    def learn_secrets(self) -> Callable[[Mapping[str, str]], None] | None: ...
+
+    def get(self, *names: str) -> str:
+        """Return the first of these that is set."""
+        ...
+
+
 class CloudAccess(Protocol):
     async def headers(self, url: str, body: bytes) -> dict[str, str]:
         """Return the headers that authorise a request. Never blocks the event loop.

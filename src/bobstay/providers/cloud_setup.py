@@ -4,8 +4,7 @@ import re
 
 from bobstay.http.client import HttpClient
 from bobstay.providers.base import Provider
-from bobstay.providers.cloud_access import CloudAccess, FixedAccess, require_package
-from bobstay.providers.provider_registry import ProviderKeys
+from bobstay.providers.cloud_access import CloudAccess, CloudVariables, FixedAccess, require_package
 
 _OFF = frozenset({"", "0", "false", "no", "off"})
 _REGION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -30,11 +29,11 @@ class BadCloudVariableError(ValueError):
     """A variable has a value that cannot be used. The text says what to do."""
 
 
-def is_on(keys: ProviderKeys, name: str) -> bool:
+def is_on(keys: CloudVariables, name: str) -> bool:
     return keys.get(name).lower() not in _OFF
 
 
-def locate_claude(alias: str, model: str, keys: ProviderKeys) -> tuple[str, str]:
+def locate_claude(alias: str, model: str, keys: CloudVariables) -> tuple[str, str]:
     """Return the provider of a Claude model, and its name there, as the variables of Claude Code say.
 
     `alias` is what the person wrote; one such as `opus` may be pinned to a model by a variable.
@@ -67,7 +66,7 @@ def _split_date(model: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else (model, _RELEASED.get(model, ""))
 
 
-def build_bedrock(http: HttpClient, keys: ProviderKeys) -> Provider:
+def build_bedrock(http: HttpClient, keys: CloudVariables) -> Provider:
     """Build the adapter for Claude on Amazon Bedrock.
 
     Raises:
@@ -92,7 +91,7 @@ def build_bedrock(http: HttpClient, keys: ProviderKeys) -> Provider:
     return Bedrock(http, BedrockEndpoint(access, base_url, region, _headers("bedrock", base_url, keys)))
 
 
-def build_vertex(http: HttpClient, keys: ProviderKeys) -> Provider:
+def build_vertex(http: HttpClient, keys: CloudVariables) -> Provider:
     """Build the adapter for Claude and Gemini on Google Vertex AI.
 
     Raises:
@@ -119,7 +118,7 @@ def build_vertex(http: HttpClient, keys: ProviderKeys) -> Provider:
     return Vertex(http, VertexEndpoint(access, region, project, base_url, _headers("vertex", base_url, keys)))
 
 
-def _gateway_access(keys: ProviderKeys, base_url: str, cloud: str) -> CloudAccess:
+def _gateway_access(keys: CloudVariables, base_url: str, cloud: str) -> CloudAccess:
     if not base_url:
         raise BadCloudVariableError(
             f"CLAUDE_CODE_SKIP_{cloud}_AUTH is for a gateway that adds the credentials: set its address in "
@@ -129,7 +128,7 @@ def _gateway_access(keys: ProviderKeys, base_url: str, cloud: str) -> CloudAcces
     return FixedAccess({"authorization": f"Bearer {token}"} if token else {})
 
 
-def _headers(provider: str, base_url: str, keys: ProviderKeys) -> dict[str, str]:
+def _headers(provider: str, base_url: str, keys: CloudVariables) -> dict[str, str]:
     """Return the user's headers. Those for Anthropic or a gateway may hold a key of it, so the cloud gets none."""
     return {**(keys.headers if base_url else {}), **keys.added.get(provider, {})}
 
