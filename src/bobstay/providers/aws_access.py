@@ -3,14 +3,13 @@
 botocore is imported with the first request, in a thread: importing and asking for credentials both take their time.
 """
 
-import asyncio
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from bobstay.providers.base import ProviderError
-from bobstay.providers.cloud_access import LearnedSecrets
+from bobstay.providers.cloud_access import LearnedSecrets, run_apart
 
 SERVICE = "bedrock"
 NO_CREDENTIALS = (
@@ -35,7 +34,7 @@ class AwsAccess:
 
     async def headers(self, url: str, body: bytes) -> dict[str, str]:
         region = _endpoint_region(url) or await self.region()
-        headers, secrets = await asyncio.to_thread(self._sign, url, body, region)
+        headers, secrets = await run_apart(self._sign, url, body, region)
         for secret in secrets:
             self._learned.add("AWS credentials", secret)
         return headers
@@ -47,9 +46,9 @@ class AwsAccess:
             ProviderError: Neither names one.
         """
         named = self._variables.get("AWS_REGION") or self._variables.get("AWS_DEFAULT_REGION")
-        region = named or await asyncio.to_thread(self._profile_region)
+        region = named or await run_apart(self._profile_region)
         if not region:
-            raise ProviderError(NO_REGION, kind="invalid_request")
+            raise ProviderError(NO_REGION, kind="unreachable")
         return region
 
     def forget(self) -> bool:

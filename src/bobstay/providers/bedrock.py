@@ -44,7 +44,7 @@ class BedrockEndpoint(Struct, frozen=True):
             if not region:
                 from bobstay.providers.aws_access import NO_REGION
 
-                raise ProviderError(NO_REGION, kind="invalid_request")
+                raise ProviderError(NO_REGION, kind="unreachable")
             domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
             base = f"https://bedrock-runtime.{region}.{domain}"
         return f"{base}/model/{quote(model, safe='')}/invoke-with-response-stream"

@@ -1,11 +1,17 @@
 """Access to models in a cloud: what adds the credentials to requests, and renews those that were refused."""
 
+import asyncio
+import contextlib
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from importlib.util import find_spec
-from typing import Any, Protocol, cast
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from bobstay.providers.base import Chunk, ProviderError, Request
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class CloudVariables(Protocol):
@@ -70,6 +76,35 @@ class LearnedSecrets:
             return
         self._known.add(value)
         self._learn({f"{name} {len(self._known)}": value})
+
+
+async def run_apart(function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
+    """Run what blocks in a thread of its own.
+
+    Not in one of the loop's: a program that waits for a person to sign in would keep this one from ending.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[R] = loop.create_future()
+
+    def settle(result: R | None, error: BaseException | None) -> None:
+        if done.done():
+            return  # nobody waits any more
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(cast("R", result))
+
+    def run() -> None:
+        result, failure = None, None
+        try:
+            result = function(*arguments, **named)
+        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+            failure = error
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(settle, result, failure)
+
+    threading.Thread(target=run, name="credentials", daemon=True).start()
+    return await done
 
 
 class MissingExtra(ValueError):  # noqa: N818 - the name says what happened

@@ -4,13 +4,13 @@ That is a person's own sign-in, a service account, an impersonated one, workload
 is imported with the first request, in a thread: importing and asking for a token both take their time.
 """
 
-import asyncio
 import threading
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from bobstay.providers.base import ProviderError
-from bobstay.providers.cloud_access import LearnedSecrets
+from bobstay.providers.cloud_access import LearnedSecrets, run_apart
 
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 NO_CREDENTIALS = (
@@ -31,7 +31,7 @@ class GoogleAccess:
         self._lock = threading.Lock()
 
     async def headers(self, url: str, body: bytes) -> dict[str, str]:
-        headers = await asyncio.to_thread(self._authorize)
+        headers = await run_apart(self._authorize)
         self._learned.add("Google access token", headers["authorization"].removeprefix("Bearer "))
         return headers
 
@@ -41,9 +41,9 @@ class GoogleAccess:
         Raises:
             ProviderError: They name none.
         """
-        await asyncio.to_thread(self._authorize)
+        await run_apart(self._authorize)
         if not self._project:
-            raise ProviderError(NO_PROJECT, kind="invalid_request")
+            raise ProviderError(NO_PROJECT, kind="unreachable")
         return self._project
 
     def forget(self) -> bool:
@@ -66,6 +66,8 @@ class GoogleAccess:
         from google.auth.transport.requests import Request as TokenRequest
 
         if self._credentials is None:
+            # About a quota that is not used here; it would stand between the lines of an answer.
+            warnings.filterwarnings("ignore", "Your application has authenticated using end user credentials")
             try:
                 self._credentials, project = google.auth.default(scopes=[SCOPE])
             except DefaultCredentialsError as error:

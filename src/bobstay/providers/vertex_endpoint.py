@@ -30,7 +30,7 @@ class VertexEndpoint(Struct, frozen=True):
         if not project and isinstance(self.access, GoogleAccess):
             project = await self.access.project()
         if not project:
-            raise ProviderError(NO_PROJECT, kind="invalid_request")
+            raise ProviderError(NO_PROJECT, kind="unreachable")
         host = _SHARED_HOSTS.get(self.region) or f"{self.region}-aiplatform.googleapis.com"
         base = self.base_url.rstrip("/") or f"https://{host}/v1"
         place = f"projects/{quote(project, safe=':')}/locations/{self.region}"

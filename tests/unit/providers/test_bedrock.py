@@ -185,7 +185,7 @@ async def test_a_sign_in_that_is_missing_or_a_profile_that_is_not_there_is_named
 async def test_without_any_region_the_variable_is_named(http: HttpClient) -> None:
     values = {name: value for name, value in SIGNED.items() if name != "AWS_REGION"}
     _, error = await failure_of(build_bedrock(http, ProviderKeys(values)), "hi")
-    assert (error.kind, "AWS_REGION" in str(error)) == ("invalid_request", True)
+    assert (error.kind, "AWS_REGION" in str(error)) == ("unreachable", True)
 
 
 async def test_a_region_in_a_profile_cannot_lead_to_another_host(http: HttpClient, tmp_path: Path) -> None:

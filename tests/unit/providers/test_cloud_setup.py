@@ -88,6 +88,21 @@ async def test_a_gateway_gets_the_headers_for_it_and_its_own_token(server: Model
     assert server.refused == []
 
 
+def test_a_sign_in_that_nobody_waits_for_does_not_keep_the_program_from_ending() -> None:
+    program = (
+        "import asyncio, threading; from bobstay.providers.cloud_access import run_apart;"
+        "\n"
+        "async def leave():\n"
+        "    asking = asyncio.ensure_future(run_apart(threading.Event().wait))\n"
+        "    await asyncio.sleep(0)\n"
+        "    asking.cancel()\n"
+        "asyncio.run(leave())\n"
+        "print('left')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=100)
+    assert done.stdout == "left\n"
+
+
 def test_neither_cloud_is_imported_where_none_is_used() -> None:
     """H4-1."""
     program = (

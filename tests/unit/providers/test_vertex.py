@@ -193,6 +193,20 @@ async def test_a_token_server_that_cannot_be_reached_is_tried_again_later(
     assert (error.kind, error.retryable) == ("connection", True)
 
 
+async def test_the_sign_in_of_a_person_is_used_without_a_warning_about_quotas(
+    server: ModelServer, http: HttpClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Warnings are errors in tests. Tokens for a person come from Google only, so that a proxy stands in the way."""
+    found = {"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r"}
+    (tmp_path / "gcloud").mkdir()
+    (tmp_path / "gcloud" / "application_default_credentials.json").write_bytes(msgspec.json.encode(found))
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # and never listens
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{closed.getsockname()[1]}")
+        error = await failure_of(vertex(server, http, {"ANTHROPIC_VERTEX_PROJECT_ID": "a-project"}))
+    assert (error.kind, "was not reached" in str(error)) == ("connection", True)
+
+
 async def test_a_refused_sign_in_is_told_as_google_told_it(signed_in: ModelServer, http: HttpClient) -> None:
     signed_in.pages["/token"] = b'{"error":"invalid_grant","error_description":"Account has been deleted"}'
     error = await failure_of(vertex(signed_in, http))
