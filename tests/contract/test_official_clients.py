@@ -15,7 +15,8 @@ from bobstay.model.live_events import BlockBegan, InputDelta, MessageBegan, Text
 from bobstay.model.message import Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.providers.anthropic import Anthropic
 from bobstay.providers.base import Chunk, Provider, ProviderError, Request, ToolSpec
-from bobstay.providers.bedrock import Bedrock, BedrockEndpoint
+from bobstay.providers.bedrock import Bedrock
+from bobstay.providers.bedrock_exchange import BedrockEndpoint
 from bobstay.providers.chat_completions import Chat
 from bobstay.providers.cloud_access import FixedAccess
 from bobstay.providers.gemini import Gemini
@@ -232,6 +233,7 @@ def test_the_google_types_accept_what_we_send() -> None:
 MODELS = {
     **dict.fromkeys(("anthropic", "openai", "openai-chat", "gemini", "vertex-gemini"), "gemini-2.5-flash"),
     "bedrock": "us.anthropic.claude-x",
+    "bedrock-converse": "us.amazon.nova-pro-v1:0",
     "vertex-claude": "claude-x",
 }
 ADAPTERS = list(MODELS)
@@ -247,6 +249,7 @@ async def providers(model: ModelServer) -> AsyncIterator[dict[str, Provider]]:
         "openai-chat": Chat(http, base_url=f"{model.url}/v1", api_key="dummy"),
         "gemini": Gemini(http, base_url=model.url, api_key="dummy"),
         "bedrock": Bedrock(http, BedrockEndpoint(FixedAccess(API_KEY), model.url)),
+        "bedrock-converse": Bedrock(http, BedrockEndpoint(FixedAccess(API_KEY), model.url)),
         "vertex-claude": Vertex(http, vertex),
         "vertex-gemini": Vertex(http, vertex),
     }

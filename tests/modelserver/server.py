@@ -14,6 +14,7 @@ import msgspec
 from tests.kit.waiting import DEADLINE
 from tests.modelserver.anthropic import AnthropicDialect
 from tests.modelserver.bedrock import BedrockDialect
+from tests.modelserver.bedrock_converse import ConverseDialect
 from tests.modelserver.chat import ChatDialect
 from tests.modelserver.dialect import Dialect, Frame, ModelRequest
 from tests.modelserver.gemini import GeminiDialect
@@ -30,6 +31,7 @@ def dialects() -> list[Dialect]:
         ChatDialect(),
         GeminiDialect(),
         BedrockDialect(),
+        ConverseDialect(),
         VertexClaudeDialect(),
         VertexGeminiDialect(),
     ]

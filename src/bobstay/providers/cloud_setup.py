@@ -73,7 +73,8 @@ def build_bedrock(http: HttpClient, keys: CloudVariables) -> Provider:
         MissingExtra: botocore is needed and not installed.
         BadCloudVariableError
     """
-    from bobstay.providers.bedrock import Bedrock, BedrockEndpoint
+    from bobstay.providers.bedrock import Bedrock
+    from bobstay.providers.bedrock_exchange import BedrockEndpoint
 
     region = _check(keys.get("AWS_REGION", "AWS_DEFAULT_REGION"), _REGION, "AWS_REGION", "us-east-1")
     base_url = keys.get("ANTHROPIC_BEDROCK_BASE_URL")

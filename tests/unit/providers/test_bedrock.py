@@ -291,7 +291,7 @@ async def test_a_prompt_that_is_too_long_is_known(server: ModelServer, http: Htt
     ("model", "words"),
     [
         ("anthropic.claude-sonnet-4-5-20250929-v1:0", "us., eu., apac. or global."),
-        ("amazon.nova-pro-v1:0", "AWS_REGION"),
+        ("claude-sonnet-5-5", "AWS_REGION"),
     ],
 )
 async def test_a_name_that_does_not_work_is_answered_with_what_to_write(
@@ -299,11 +299,6 @@ async def test_a_name_that_does_not_work_is_answered_with_what_to_write(
 ) -> None:
     _, error = await failure_of(bedrock(server, http), "hi", model=model)
     assert (error.kind, words in str(error)) == ("invalid_request", True)
-
-
-async def test_other_families_of_models_are_refused_before_anything_is_sent(http: HttpClient) -> None:
-    _, error = await failure_of(build_bedrock(http, ProviderKeys(SIGNED)), "hi", model="amazon.nova-pro-v1:0")
-    assert (error.kind, "not a Claude model" in str(error)) == ("not_found", True)
 
 
 async def test_betas_go_into_the_body_and_ours_are_left_out_where_they_are_refused(
