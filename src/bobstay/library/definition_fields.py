@@ -1,0 +1,227 @@
+"""Builds definitions from the fields of a file's front matter, or from JSON."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from bobstay.library.definition import AgentDefinition, CommandDefinition, DefinitionOrigin, LibraryNotice, OutputStyle
+from bobstay.library.field_values import as_count, as_flag, as_line, as_list, as_map, as_text
+
+LONGEST_NAME = 100
+MOST_ARGUMENT_NAMES = 50
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+PERMISSION_MODES = ("default", "manual", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
+_NAME = re.compile(r"[^\s/@:\\`'\"<>$(){}\[\],;|&*?!~^%=+][^\s/@:\\`'\"<>$(){}\[\],;|&*?!]*")
+"""Names are typed behind a slash and stand in rules and file names: no blanks, no separators, nothing of a shell."""
+_ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,40}")
+_GRANTS_OF_COMMAND = ("allowed-tools", "hooks", "model", "effort")
+_GRANTS_OF_AGENT = ("hooks", "mcpServers", "permissionMode", "model", "effort")
+_NOT_FOR_PLUGINS = ("hooks", "mcpServers", "permissionMode")
+"""Fields of agents that plugins cannot set: a plugin has hooks and servers of its own, which are shown before use."""
+
+
+class FileFacts(Struct, frozen=True):
+    """A file that defines something: its origin, its fields, and what its place says about it."""
+
+    origin: DefinitionOrigin
+    fields: Mapping[str, Any]
+    stem: str
+    """The name that its path gives it."""
+    first_line: str = ""
+    """The first line of the body."""
+    prefix: str = ""
+    """`plug:` for a plugin."""
+    folder: str = ""
+    """The folder of a skill."""
+    variables: dict[str, str] = {}
+    grants: bool = True
+    """Whether its fields may grant anything: tools, hooks, servers, a model."""
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be the name of a command, a skill, an agent or a plugin."""
+    return len(text) <= LONGEST_NAME and _NAME.fullmatch(text) is not None and text.isprintable()
+
+
+def build_command(facts: FileFacts, notices: list[LibraryNotice], scope: str = "") -> CommandDefinition:
+    """Build a command, or a skill if the file has a folder of its own."""
+    fields = facts.fields
+    name, aliases = facts.prefix + facts.stem, tuple[str, ...]()
+    if facts.folder:
+        own = as_line(fields.get("name"))
+        if own and own != facts.stem and is_name(own):
+            name, aliases = facts.prefix + own, (facts.prefix + facts.stem,)
+        elif own and not is_name(own):
+            notices.append(_notice(facts, f"the name {own[:60]!r} cannot be typed, so it is called {facts.stem}"))
+    description = as_line(fields.get("description"))
+    withheld = () if facts.grants else _withheld(facts, _GRANTS_OF_COMMAND)
+    granted = _without(fields, withheld)
+    return CommandDefinition(
+        name=name,
+        kind="skill" if facts.folder else "command",
+        origin=facts.origin,
+        aliases=aliases,
+        description=description or facts.first_line,
+        described=bool(description),
+        when_to_use=as_line(fields.get("when_to_use") or fields.get("when-to-use")),
+        argument_hint=as_line(fields.get("argument-hint")),
+        arguments=_argument_names(facts, notices),
+        allowed_tools=as_list(granted.get("allowed-tools")),
+        disallowed_tools=as_list(fields.get("disallowed-tools")),
+        model=_model(granted.get("model")),
+        effort=_effort(facts, granted, notices),
+        model_invocable=not as_flag(fields.get("disable-model-invocation")),
+        user_invocable=as_flag(fields.get("user-invocable"), default=True),
+        fork=as_line(fields.get("context")) == "fork",
+        agent=as_line(fields.get("agent")),
+        paths=as_list(fields.get("paths")),
+        hooks=as_map(granted.get("hooks")),
+        shell=_shell(facts, notices),
+        folder=facts.folder,
+        scope=scope,
+        variables=facts.variables,
+        withheld=withheld,
+    )
+
+
+def build_agent(facts: FileFacts, notices: list[LibraryNotice]) -> AgentDefinition | None:
+    """Build an agent; None without a name and a description. Definitions from JSON have their prompt in the fields."""
+    fields = facts.fields
+    name, description = as_line(fields.get("name")), as_text(fields.get("description"))
+    if not name or not description:
+        if fields:
+            missing = "a name" if not name else "a description"
+            notices.append(_notice(facts, f"this agent has no {missing[2:]}, so it is not offered; add {missing}"))
+        return None
+    if not is_name(name):
+        notices.append(_notice(facts, f"the name {name[:60]!r} cannot be used; choose letters, digits and hyphens"))
+        return None
+    refused = () if facts.grants else _GRANTS_OF_AGENT
+    withheld = _withheld(facts, _NOT_FOR_PLUGINS if facts.origin.source == "plugin" else refused)
+    granted = _without(fields, withheld)
+    return AgentDefinition(
+        name=facts.prefix + name,
+        description=description,
+        origin=facts.origin,
+        prompt=str(fields.get("prompt") or "") if not facts.origin.file else "",
+        tools=_tools(fields),
+        disallowed_tools=as_list(fields.get("disallowedTools")),
+        model=_model(granted.get("model")),
+        effort=_effort(facts, granted, notices),
+        permission_mode=_permission_mode(facts, granted, notices),
+        skills=as_list(fields.get("skills")),
+        max_turns=as_count(fields.get("maxTurns")),
+        hooks=as_map(granted.get("hooks")),
+        mcp_servers=_servers(granted.get("mcpServers")),
+        worktree=as_line(fields.get("isolation")) == "worktree",
+        memory=_memory(fields.get("memory")),
+        background=as_flag(fields["background"]) if "background" in fields else None,
+        initial_prompt=as_text(fields.get("initialPrompt")),
+        color=as_line(fields.get("color")),
+        variables=facts.variables,
+        withheld=withheld,
+    )
+
+
+def build_style(facts: FileFacts) -> OutputStyle:
+    return OutputStyle(
+        name=facts.prefix + (as_line(facts.fields.get("name"))[:LONGEST_NAME] or facts.stem),
+        origin=facts.origin,
+        description=as_line(facts.fields.get("description")) or facts.first_line,
+        keep_coding_instructions=as_flag(facts.fields.get("keep-coding-instructions")),
+        variables=facts.variables,
+    )
+
+
+def build_agents(given: Any, origin: DefinitionOrigin, notices: list[LibraryNotice]) -> list[AgentDefinition]:
+    """Build agents from JSON: `{name: {description, prompt, ...}}`, as `--agents` and hosts give them."""
+    label = {"flag": "--agents", "host": "initialize.agents"}.get(origin.source, origin.source)
+    if not isinstance(given, dict):
+        if given is not None:
+            notices.append(LibraryNotice(label, 'expected an object: {"reviewer": {"description": …, "prompt": …}}'))
+        return []
+    found: list[AgentDefinition] = []
+    for name, fields in given.items():
+        if not isinstance(fields, dict):
+            notices.append(LibraryNotice(label, f"{str(name)[:60]}: expected an object with description and prompt"))
+            continue
+        own: list[LibraryNotice] = []
+        agent = build_agent(FileFacts(origin, {**fields, "name": str(name)}, str(name)), own)
+        notices.extend(LibraryNotice(label, f"{str(name)[:60]}: {notice.text}") for notice in own)
+        if agent is not None:
+            found.append(agent)
+    return found
+
+
+def _withheld(facts: FileFacts, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The fields that the file sets in vain."""
+    return tuple(name for name in names if facts.fields.get(name))
+
+
+def _without(fields: Mapping[str, Any], withheld: tuple[str, ...]) -> Mapping[str, Any]:
+    return {name: value for name, value in fields.items() if name not in withheld} if withheld else fields
+
+
+def _tools(fields: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The tools of an agent: absent or `*` means all of them, present and empty means none."""
+    if "tools" not in fields:
+        return None
+    names = as_list(fields["tools"])
+    return None if "*" in names else names
+
+
+def _servers(value: Any) -> tuple[str | dict[str, Any], ...]:
+    if isinstance(value, dict):  # a map by name instead of a list
+        return tuple({str(name): config} for name, config in value.items())
+    if isinstance(value, list):
+        return tuple(item if isinstance(item, dict) else as_line(item) for item in value if item)
+    return as_list(value)
+
+
+def _model(value: Any) -> str:
+    text = as_line(value)
+    return "" if text == "inherit" else text
+
+
+def _memory(value: Any) -> Any:
+    text = as_line(value)
+    return text if text in ("user", "project", "local") else ""
+
+
+def _effort(facts: FileFacts, fields: Mapping[str, Any], notices: list[LibraryNotice]) -> str:
+    text = as_line(fields.get("effort"))
+    if text and text not in EFFORTS:
+        notices.append(_notice(facts, f"effort {text[:40]!r} is ignored; expected one of {', '.join(EFFORTS)}"))
+        return ""
+    return text
+
+
+def _permission_mode(facts: FileFacts, fields: Mapping[str, Any], notices: list[LibraryNotice]) -> str:
+    text = as_line(fields.get("permissionMode"))
+    if text and text not in PERMISSION_MODES:
+        allowed = ", ".join(PERMISSION_MODES)
+        notices.append(_notice(facts, f"permissionMode {text[:40]!r} is ignored; expected one of {allowed}"))
+        return ""
+    return text
+
+
+def _shell(facts: FileFacts, notices: list[LibraryNotice]) -> str:
+    text = as_line(facts.fields.get("shell")) or "bash"
+    if text not in ("bash", "powershell"):
+        notices.append(_notice(facts, f"shell {text[:40]!r} is unknown, so bash is used; expected bash or powershell"))
+        return "bash"
+    return text
+
+
+def _argument_names(facts: FileFacts, notices: list[LibraryNotice]) -> tuple[str, ...]:
+    names = as_list(facts.fields.get("arguments"))[:MOST_ARGUMENT_NAMES]
+    if bad := [name for name in names if not _ARGUMENT.fullmatch(name)]:
+        notices.append(_notice(facts, f"the argument name {bad[0][:40]!r} cannot be used; choose letters and digits"))
+    # A bad name keeps its position: the names behind it must not move.
+    return tuple(name if _ARGUMENT.fullmatch(name) else "" for name in names)
+
+
+def _notice(facts: FileFacts, text: str) -> LibraryNotice:
+    return LibraryNotice(facts.origin.file or facts.stem, text)

@@ -1,0 +1,171 @@
+"""Finds the definitions that apply in a directory: those of the user, the project and others, by precedence."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from bobstay.config.paths import FOLDERS, Paths
+from bobstay.config.trust import check_trust, is_inside
+from bobstay.git_files.git_directory import find_repository
+from bobstay.library.definition import (
+    AgentDefinition,
+    CommandDefinition,
+    DefinitionOrigin,
+    LibraryNotice,
+    OutputStyle,
+)
+from bobstay.library.definition_fields import build_agents
+from bobstay.library.definition_folder import (
+    DefinitionFolder,
+    read_agents,
+    read_commands,
+    read_skills,
+    read_styles,
+)
+from bobstay.library.library import Library, choose_commands, choose_named
+
+MOST_PARENTS = 64
+BUNDLED = os.path.join(os.path.dirname(__file__), "bundled")
+_PARTS = ("commands", "skills", "agents", "output-styles")
+
+
+class LibrarySources(Struct, frozen=True, kw_only=True):
+    """Where to look for definitions."""
+
+    cwd: str
+    """A real path."""
+    paths: Paths
+    setting_sources: tuple[str, ...] | None = None
+    """Which of `user` and `project` to read; None for all."""
+    add_dirs: tuple[str, ...] = ()
+    trusted: bool = False
+    """Whether the directory is trusted."""
+    trusted_for_run: bool = False
+    """Trusted by a flag for this run: not bound to content, so that folders above, below and beside it count too."""
+    commands: bool = True
+    """False for a session without commands and skills."""
+    host_agents: Any = None
+    """Agents as a host program gives them: `{name: {description, prompt, ...}}`."""
+    flag_agents: Any = None
+    """The same, from the command line."""
+
+    def wants(self, source: str) -> bool:
+        return self.setting_sources is None or source in self.setting_sources
+
+
+class PluginDefinitions(Struct, frozen=True):
+    """The definitions of one plugin, named after it."""
+
+    commands: tuple[CommandDefinition, ...] = ()
+    agents: tuple[AgentDefinition, ...] = ()
+    styles: tuple[OutputStyle, ...] = ()
+
+
+def find_library(sources: LibrarySources, plugins: tuple[PluginDefinitions, ...] = ()) -> Library:
+    """Read the front matter of all definitions that apply. Reads files only, so it may run in a thread."""
+    notices: list[LibraryNotice] = []
+    managed = list(_managed_folders(sources))
+    user = list(_user_folders(sources))
+    project = list(_project_folders(sources))
+    bundled = [DefinitionFolder(BUNDLED, "bundled")]
+    commands: list[CommandDefinition] = []
+    if sources.commands:
+        for folder in (*managed, *user, *project):
+            commands += read_skills(folder, notices)
+            commands += read_commands(folder, notices)
+        commands += [each for plugin in plugins for each in plugin.commands]
+        for folder in bundled:
+            commands += read_skills(folder, notices)
+            commands += read_commands(folder, notices)
+    agents: list[AgentDefinition] = [agent for folder in managed for agent in read_agents(folder, notices)]
+    agents += build_agents(sources.host_agents, DefinitionOrigin("host"), notices)
+    agents += build_agents(sources.flag_agents, DefinitionOrigin("flag"), notices)
+    agents += [agent for folder in (*project, *user) for agent in read_agents(folder, notices)]
+    agents += [each for plugin in plugins for each in plugin.agents]
+    agents += [agent for folder in bundled for agent in read_agents(folder, notices)]
+    styles = [style for folder in (*managed, *user, *project) for style in read_styles(folder, notices)]
+    styles += [each for plugin in plugins for each in plugin.styles]
+    return Library(choose_commands(commands), choose_named(agents), choose_named(styles), tuple(notices))
+
+
+def project_top(cwd: str) -> str:
+    """Return the top of the repository that contains `cwd`; empty if it is in none."""
+    entry = find_repository(cwd)
+    return os.path.dirname(entry) if entry else ""
+
+
+def nested_folder(folder: str, sources: LibrarySources, top: str, name: str) -> DefinitionFolder:
+    """Return one settings folder of a project's directory, with what its files may do."""
+    own = folder == sources.cwd
+    granted = sources.trusted and (own or sources.trusted_for_run or _is_trusted(folder, sources.paths))
+    above = is_inside(sources.cwd, folder) and not own
+    return DefinitionFolder(
+        f"{folder}/{name}",
+        "project",
+        confined=os.path.realpath(top if top and is_inside(folder, top) else folder),
+        trusted=sources.trusted,
+        grants=granted,
+        owners=_own_users(sources.cwd) if above else (),
+        scope=os.path.relpath(folder, sources.cwd) if is_inside(folder, sources.cwd) and not own else "",
+    )
+
+
+def _managed_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:
+    folder = os.path.dirname(sources.paths.managed)
+    if _has_parts(folder):
+        yield DefinitionFolder(folder, "managed")
+
+
+def _user_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:
+    if sources.wants("user"):
+        for folder in dict.fromkeys((sources.paths.bobstay, sources.paths.claude)):
+            yield DefinitionFolder(folder, "user")
+
+
+def _project_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:
+    """The settings folders of the directory, of those above it up to the top of the project, and of added ones."""
+    if not sources.wants("project"):
+        return
+    seen = {os.path.realpath(path) for path in (sources.paths.bobstay, sources.paths.claude)}
+    top = project_top(sources.cwd)
+    for folder in _list_parents(sources.cwd, top):
+        for name in FOLDERS:
+            path = f"{folder}/{name}"
+            # In the home directory the project's folders are the user's own.
+            if _has_parts(path) and os.path.realpath(path) not in seen:
+                seen.add(os.path.realpath(path))
+                yield nested_folder(folder, sources, top, name)
+    for added in sources.add_dirs:
+        folder = os.path.realpath(os.path.join(sources.cwd, added))
+        for name in FOLDERS:
+            path = f"{folder}/{name}"
+            if _has_parts(path) and os.path.realpath(path) not in seen:
+                seen.add(os.path.realpath(path))
+                grants = sources.trusted_for_run or _is_trusted(folder, sources.paths)
+                trusted = sources.trusted or grants
+                yield DefinitionFolder(path, "added", confined=folder, trusted=trusted, grants=grants)
+
+
+def _list_parents(cwd: str, top: str) -> list[str]:
+    """The directory and those above it up to `top`, or up to the root if there is no repository; nearest first."""
+    found = [cwd]
+    while found[-1] != top and os.path.dirname(found[-1]) != found[-1] and len(found) < MOST_PARENTS:
+        found.append(os.path.dirname(found[-1]))
+    return found
+
+
+def _has_parts(path: str) -> bool:
+    return any(os.path.lexists(f"{path}/{part}") for part in _PARTS)
+
+
+def _is_trusted(folder: str, paths: Paths) -> bool:
+    return check_trust(os.path.realpath(folder), paths).trusted
+
+
+def _own_users(cwd: str) -> tuple[int, ...]:
+    try:
+        return tuple({os.geteuid(), 0, os.stat(cwd).st_uid})
+    except OSError:
+        return (os.geteuid(), 0)

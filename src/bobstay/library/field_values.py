@@ -1,0 +1,86 @@
+"""Converts fields of front matter and JSON, which people write in many ways, to the types that definitions have."""
+
+import re
+from typing import Any
+
+LONGEST_TEXT = 8_000
+MOST_ITEMS = 200
+_EMPTY = frozenset({"", "~", "null", "Null", "NULL"})
+_TRUE = frozenset({"true", "yes", "on", "1"})
+_FALSE = frozenset({"false", "no", "off", "0"})
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+"""Characters that move the cursor, or hide text from people while models read it."""
+
+
+def as_text(value: Any) -> str:
+    """Return a scalar as text; `[a, b]`, which YAML takes for a list, as it was written."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return f"[{', '.join(as_text(item) for item in value[:MOST_ITEMS])}]"[:LONGEST_TEXT]
+    if isinstance(value, dict):
+        pairs = (f"{key}: {as_text(item)}" for key, item in list(value.items())[:MOST_ITEMS])
+        return f"{{{', '.join(pairs)}}}"[:LONGEST_TEXT]
+    text = str(value).strip()
+    return "" if text in _EMPTY else _CONTROL.sub("", text[:LONGEST_TEXT])
+
+
+def as_line(value: Any) -> str:
+    """Return the text on one line."""
+    return " ".join(as_text(value).split())
+
+
+def as_list(value: Any) -> tuple[str, ...]:
+    """Return a list, or one text split at commas and blanks outside brackets and quotes."""
+    if value is None:
+        return ()
+    if isinstance(value, list | tuple):
+        items = [as_line(item) for item in value[:MOST_ITEMS]]
+    else:
+        text = str(value).strip()  # not cut: half of a permission rule could allow more than the whole
+        items = [] if text in _EMPTY else _split(_CONTROL.sub("", text))[:MOST_ITEMS]
+    return tuple(item for item in items if item)
+
+
+def as_flag(value: Any, *, default: bool = False) -> bool:
+    if isinstance(value, bool):
+        return value
+    text = as_text(value).lower()
+    return True if text in _TRUE else False if text in _FALSE else default
+
+
+def as_count(value: Any) -> int | None:
+    """Return a whole number from 1 on; None for anything else."""
+    if isinstance(value, bool):
+        return None
+    text = as_text(value)
+    return int(text) if re.fullmatch(r"0*[1-9]\d{0,8}", text) else None
+
+
+def as_map(value: Any) -> dict[str, Any]:
+    return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}
+
+
+def _split(text: str) -> list[str]:
+    items: list[str] = []
+    current, depth, quote = "", 0, ""
+    for character in text:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'" and not current:
+            quote = character
+            continue
+        elif character in "({[":
+            depth += 1
+        elif character in ")}]":
+            depth = max(0, depth - 1)
+        if not quote and depth == 0 and (character == "," or character.isspace()):
+            items.append(current.strip("\"'"))
+            current = ""
+        else:
+            current += character
+    return [item for item in [*items, current.strip("\"'")] if item]
