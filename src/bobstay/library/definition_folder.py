@@ -17,6 +17,7 @@ from bobstay.library.definition import (
     OutputStyle,
 )
 from bobstay.library.definition_fields import FileFacts, build_agent, build_command, build_style, is_name
+from bobstay.library.field_values import as_line
 from bobstay.library.front_matter import LONGEST, FrontMatter, split_front_matter
 from bobstay.system.safe_read import NotRegularFile, open_regular, read_up_to
 
@@ -267,9 +268,11 @@ def _read_open_file(
 
 
 def _first_line(data: bytes, matter: FrontMatter) -> str:
+    if matter.fields.get("description"):
+        return ""
     for line in data[matter.body_start : matter.body_start + 2_000].decode(errors="replace").split("\n"):
-        if text := " ".join(line.strip("# \t\r\ufeff").split()):
-            return "".join(letter for letter in text if letter.isprintable())[:200]
+        if text := line.strip("# \t\r\ufeff"):
+            return as_line(text[:200])
     return ""
 
 

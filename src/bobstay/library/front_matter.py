@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bobstay.library.lenient_yaml import YamlProblem, parse_yaml
+from bobstay.library.yaml_document import YamlProblem, parse_plain_fields
 
 LONGEST = 64 * 1024
 """Bytes of front matter; what is longer is taken for text."""
@@ -52,5 +52,10 @@ def _parse(text: str) -> tuple[dict[str, Any], tuple[YamlProblem, ...]]:
             return msgspec.json.decode(text, type=dict[str, Any]), ()
         except (msgspec.DecodeError, RecursionError, UnicodeError):
             pass  # not JSON: perhaps a map of YAML over several lines
+    plain = parse_plain_fields(text)
+    if plain is not None:
+        return plain, ()
+    from bobstay.library.lenient_yaml import parse_yaml
+
     document = parse_yaml(text)
     return document.fields, document.problems

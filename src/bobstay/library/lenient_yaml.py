@@ -11,7 +11,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from bobstay.library.yaml_document import YamlDocument, YamlProblem
 from bobstay.library.yaml_scalars import (
+    BLANKS,
     DEEPEST,
     NotFlowError,
     flow_end,
@@ -27,20 +29,7 @@ _KEY = re.compile(
     r"""[ ]*:(?:[ ]+(.*)|$)"""
 )
 _BLOCK = re.compile(r"([|>])([-+]?)([1-9]?)([-+]?)(?:[ ]+#.*)?")
-_COMMENT = re.compile(r"(?:^|\s)#.*$")
-
-
-class YamlProblem(Struct, frozen=True):
-    line: int
-    """Counted from 1."""
-    text: str
-
-
-class YamlDocument(Struct, frozen=True):
-    """`fields` has plain scalars of the top level as text, because a version or an id is no number."""
-
-    fields: dict[str, Any]
-    problems: tuple[YamlProblem, ...] = ()
+_COMMENT = re.compile(r"(?:^|[ \t\n])#.*$")
 
 
 def parse_yaml(text: str) -> YamlDocument:
@@ -68,7 +57,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.raw = [_expand_indentation(line.rstrip("\r")) for line in text.split("\n")]
         self.lines = [
-            _Line(number, len(line) - len(line.lstrip(" ")), line.strip(" \t"))
+            _Line(number, len(line) - len(line.lstrip(" ")), line.strip(BLANKS))
             for number, line in enumerate(self.raw, 1)
         ]
         self.position = 0
@@ -167,7 +156,7 @@ class _Reader:
                 return parse_flow(text)
             except NotFlowError:
                 return " ".join(text.split())
-        plain = _COMMENT.sub("", " ".join([rest, *self._continuation(indent)])).strip()
+        plain = _COMMENT.sub("", " ".join([rest, *self._continuation(indent)])).strip(BLANKS)
         return resolve_plain(plain) if depth else plain
 
     def _extend(self, rest: str, indent: int, find_end: Callable[[str], int]) -> str:
@@ -176,7 +165,7 @@ class _Reader:
         text = "\n".join([rest, *self.raw[self.position : last]])
         end = find_end(text)
         line_end = text.find("\n", end)
-        if end < 0 or _COMMENT.sub("", text[end : line_end if line_end >= 0 else len(text)]).strip():
+        if end < 0 or _COMMENT.sub("", text[end : line_end if line_end >= 0 else len(text)]).strip(BLANKS):
             return ""  # something follows it: it was only the beginning of plain text
         self.position += text.count("\n", 0, end)
         return text[:end]
@@ -211,7 +200,7 @@ class _Reader:
                     break
             last += 1
         self.position = last
-        rows = [row[content:].rstrip(" ") if not row.strip() else row[content:] for row in self.raw[start:last]]
+        rows = [row[content:].rstrip(" ") if not row.strip(BLANKS) else row[content:] for row in self.raw[start:last]]
         kept = len(rows)
         while kept and not rows[kept - 1]:
             kept -= 1

@@ -4,6 +4,8 @@ import re
 from typing import Any
 
 DEEPEST = 16
+BLANKS = " \t\r\n"
+"""YAML knows no other white space: a no-break space is text."""
 _ESCAPES = {
     "0": "\0",
     "a": "\a",
@@ -27,7 +29,8 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")
 _NUMBER = re.compile(r"[-+]?\d{1,17}\.\d{1,17}(?:[eE][-+]?\d{1,3})?")
 _SURROGATES = re.compile("[\ud800-\udfff]+")
-_SPACE = re.compile(r"\s*")
+_SPACE = re.compile(r"[ \t\r\n]*")
+_LINE_BREAK = re.compile(r"[ \t\r]*\n[ \t\r\n]*")
 _CLOSING = {"[": "]", "{": "}"}
 
 
@@ -169,7 +172,7 @@ def _parse_plain(text: str, position: int) -> tuple[str, int]:
         if text[end] == ":" and text[end + 1 : end + 2] in ("", " ", "\n", "\t", ",", "]", "}"):
             break
         end += 1
-    plain = " ".join(text[position:end].split())
+    plain = _LINE_BREAK.sub(" ", text[position:end].strip(BLANKS))
     if not plain:
         raise NotFlowError
     return plain, end
@@ -191,7 +194,7 @@ def _skip_space(text: str, position: int) -> int:
 
 def _begins_scalar(text: str, position: int) -> bool:
     """Whether a quote opens a quoted scalar; inside a word it is an apostrophe."""
-    before = text[:position].rstrip()[-1:] if position < 200 else text[position - 200 : position].rstrip()[-1:]
+    before = text[max(0, position - 200) : position].rstrip(BLANKS)[-1:]
     return before in ("", "[", "{", ",", ":")
 
 
@@ -210,13 +213,13 @@ def _join_surrogates(text: str) -> str:
 def _fold_lines(text: str) -> str:
     """Join the lines of a scalar with blanks; an empty line stands for a line break."""
     first, *rest = text.split("\n")
-    folded = first.rstrip()
+    folded = first.rstrip(BLANKS)
     breaks = 0
     for line in rest:
-        if not line.strip():
+        if not line.strip(BLANKS):
             breaks += 1
             continue
         folded += "\n" * breaks if breaks else " "
-        folded += line.strip() if line is not rest[-1] else line.lstrip()
+        folded += line.strip(BLANKS) if line is not rest[-1] else line.lstrip(BLANKS)
         breaks = 0
     return folded + "\n" * breaks if breaks else folded

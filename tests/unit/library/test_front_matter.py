@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bobstay.library.front_matter import LONGEST, decode_body, split_front_matter
+from bobstay.library.lenient_yaml import parse_yaml
+from bobstay.library.yaml_document import parse_plain_fields
 
 
 def fields(text: str) -> dict[str, Any]:
@@ -129,6 +131,23 @@ def test_what_a_yaml_library_writes_is_read_back(value: Any, flow: bool | None, 
     text = yaml.safe_dump({"k": {"v": value}}, default_flow_style=flow, width=width, allow_unicode=True)
     expected = yaml.safe_load(text)["k"]["v"]
     assert fields(text.rstrip("\n"))["k"]["v"] == expected
+
+
+@given(
+    lines=st.lists(
+        st.one_of(
+            st.from_regex(r"[a-z-]{1,6}:? ?[ -~\t]{0,12}", fullmatch=True), st.text(" \t:-_ka1#'[]>\r", max_size=8)
+        ),
+        max_size=6,
+    )
+)
+@settings(max_examples=500, deadline=None)
+def test_the_fast_way_reads_the_same_as_the_whole_reader(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    plain = parse_plain_fields(text)
+    if plain is not None:
+        document = parse_yaml(text)
+        assert (document.fields, document.problems) == (plain, ())
 
 
 PIECES = st.lists(
