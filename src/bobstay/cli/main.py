@@ -13,6 +13,7 @@ COMMANDS = {
     "auth": "store, list and remove keys of model providers",
     "doctor": "check the installation",
     "trust": "show, grant or revoke trust in a folder",
+    "plugin": "add, list, enable, disable and remove plugins",
     "help": "show this help",
 }
 """Sub-commands, each in the module `<name>_command`, imported only when it is called."""

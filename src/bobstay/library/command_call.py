@@ -25,7 +25,7 @@ def format_call(call: CommandCall) -> str:
     return f"{text}\n<command-args>{call.arguments}</command-args>" if call.arguments else text
 
 
-def split_words(text: str) -> tuple[str, ...]:
+def split_arguments(text: str) -> tuple[str, ...]:
     """Split arguments at blanks; quotes group, unless they are apostrophes or are not closed."""
     found: list[str] = []
     current: list[str] = []

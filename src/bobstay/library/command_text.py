@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from bobstay.library.command_call import split_words
+from bobstay.library.command_call import split_arguments
 from bobstay.library.definition import AgentDefinition, CommandDefinition, OutputStyle
 from bobstay.library.mention import Mention, find_mentions
 from bobstay.library.shell_substitution import ShellValue, UnsafeInsertError, substitute_in_shell
@@ -91,7 +91,7 @@ class _Values:
 
     def __init__(self, command: CommandDefinition, arguments: str, variables: Mapping[str, str]) -> None:
         self._arguments = arguments
-        self._list = split_words(arguments)
+        self._list = split_arguments(arguments)
         self._names = {name: number for number, name in reversed(list(enumerate(command.arguments))) if name}
         self._variables = {**variables, **command.variables}
         if command.folder:

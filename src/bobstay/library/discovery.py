@@ -14,7 +14,6 @@ from bobstay.library.definition import (
     CommandDefinition,
     DefinitionOrigin,
     LibraryNotice,
-    OutputStyle,
 )
 from bobstay.library.definition_fields import build_agents
 from bobstay.library.definition_folder import (
@@ -24,7 +23,7 @@ from bobstay.library.definition_folder import (
     read_skills,
     read_styles,
 )
-from bobstay.library.library import Library, choose_commands, choose_named
+from bobstay.library.library import Library, PluginDefinitions, choose_commands, choose_named
 
 MOST_PARENTS = 64
 BUNDLED = os.path.join(os.path.dirname(__file__), "bundled")
@@ -53,14 +52,6 @@ class LibrarySources(Struct, frozen=True, kw_only=True):
 
     def wants(self, source: str) -> bool:
         return self.setting_sources is None or source in self.setting_sources
-
-
-class PluginDefinitions(Struct, frozen=True):
-    """The definitions of one plugin, named after it."""
-
-    commands: tuple[CommandDefinition, ...] = ()
-    agents: tuple[AgentDefinition, ...] = ()
-    styles: tuple[OutputStyle, ...] = ()
 
 
 def find_library(sources: LibrarySources, plugins: tuple[PluginDefinitions, ...] = ()) -> Library:

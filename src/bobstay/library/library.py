@@ -11,6 +11,14 @@ from bobstay.library.definition import AgentDefinition, CommandDefinition, Libra
 T = TypeVar("T", AgentDefinition, OutputStyle)
 
 
+class PluginDefinitions(Struct, frozen=True):
+    """The definitions of one plugin, named after it."""
+
+    commands: tuple[CommandDefinition, ...] = ()
+    agents: tuple[AgentDefinition, ...] = ()
+    styles: tuple[OutputStyle, ...] = ()
+
+
 class Library(Struct, frozen=True):
     """Sorted by name, so that the model gets the same bytes each time."""
 

@@ -63,8 +63,9 @@ def _replace(
     if quote is None:
         raise UnsafeInsertError(
             f"{match[0]} stands in a part of the command where its value cannot be quoted, and the value has "
-            f"characters that a shell obeys: {text[:80]!r}. Put {match[0]} outside of `$(…)` in double quotes, backticks, "
-            f"here-documents, arithmetic and comments, or use simpler arguments. The command is: {command[:200]}"
+            f"characters that a shell obeys: {text[:80]!r}. Put {match[0]} outside of `$(…)` in double quotes, "
+            f"backticks, here-documents, arithmetic and comments, or use simpler arguments. "
+            f"The command is: {command[:200]}"
         )
     # A quoted string is closed before the value and opened again behind it.
     return f"{quote}{quote_word(text)}{quote}"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bobstay.library.command_call import CommandCall, format_call, parse_call, split_words
+from bobstay.library.command_call import CommandCall, format_call, parse_call, split_arguments
 from bobstay.library.command_text import Expansion, ShellInsert, expand_command
 from bobstay.library.definition import CommandDefinition, DefinitionOrigin
 from bobstay.library.mention import Mention, find_mentions
@@ -235,4 +235,4 @@ def test_the_model_is_told_which_command_was_called() -> None:
     ],
 )
 def test_arguments_are_split_as_a_shell_does(text: str, split: list[str]) -> None:
-    assert list(split_words(text)) == split
+    assert list(split_arguments(text)) == split
