@@ -6,6 +6,11 @@ from typing import Any
 DEEPEST = 16
 BLANKS = " \t\r\n"
 """YAML knows no other white space: a no-break space is text."""
+_NAMED_VALUES: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
 _ESCAPES = {
     "0": "\0",
     "a": "\a",
@@ -40,13 +45,8 @@ class NotFlowError(Exception):
 
 def resolve_plain(text: str) -> Any:
     """Return the value of an unquoted scalar: null, a boolean, a number, else the text itself."""
-    match text:
-        case "" | "~" | "null" | "Null" | "NULL":
-            return None
-        case "true" | "True" | "TRUE":
-            return True
-        case "false" | "False" | "FALSE":
-            return False
+    if text in _NAMED_VALUES:
+        return _NAMED_VALUES[text]
     if _INTEGER.fullmatch(text):
         return int(text)
     return float(text) if _NUMBER.fullmatch(text) else text
