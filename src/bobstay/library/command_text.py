@@ -11,7 +11,7 @@ from bobstay.library.mention import Mention, find_mentions
 from bobstay.library.shell_substitution import ShellValue, UnsafeInsertError, substitute_in_shell
 
 MOST_INSERTS = 50
-_INLINE = re.compile(r"(?<!\S)!`([^`\n]+)`")
+_INLINE = re.compile(r"(?<!\S)!`([^`]+)`")
 _FENCE_OPENS = re.compile(r"^```![ \t]*\r?\n", re.MULTILINE)
 _FENCE_CLOSES = re.compile(r"^```[ \t]*(?:\r?$|\Z)", re.MULTILINE)
 
@@ -124,7 +124,7 @@ class _Values:
             return ShellValue(self._arguments, self._list)
         number = self._names[match["name"]] if match["name"] else int(match["index"] or match["number"])
         if number >= len(self._list):
-            return None
+            return ShellValue("") if match["name"] else None
         self.used = True
         return ShellValue(self._list[number])
 
@@ -133,7 +133,7 @@ def _compile_forms(names: tuple[str, ...], variables: tuple[str, ...]) -> re.Pat
     named = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True)) or r"(?!)"
     known = "|".join(re.escape(name) for name in variables) or r"(?!)"
     return re.compile(
-        r"\\?\$(?:(?P<all>ARGUMENTS)(?:\[(?P<index>\d{1,4})\])?(?!\w)"
+        r"\\?\$(?:(?P<all>ARGUMENTS)(?:\[(?P<index>\d{1,4})\])?"
         rf"|(?P<number>\d{{1,4}})(?!\w)|(?P<name>{named})(?!\w)|\{{(?P<variable>{known})\}})"
     )
 

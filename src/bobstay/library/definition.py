@@ -44,7 +44,7 @@ class DefinitionOrigin(Struct, frozen=True):
     @property
     def label(self) -> str:
         """The source in a word, as lists show it behind a description."""
-        return self.plugin or ("project" if self.source == "added" else self.source)
+        return "project" if self.source == "added" else self.source
 
 
 class CommandDefinition(Struct, frozen=True, kw_only=True):

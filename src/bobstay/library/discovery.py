@@ -76,7 +76,10 @@ def find_library(sources: LibrarySources, plugins: tuple[PluginDefinitions, ...]
     agents += [agent for folder in (*project, *user) for agent in read_agents(folder, notices)]
     agents += [each for plugin in plugins for each in plugin.agents]
     agents += [agent for folder in bundled for agent in read_agents(folder, notices)]
-    styles = [style for folder in (*managed, *user, *project) for style in read_styles(folder, notices)]
+    # A folder that nobody trusts must not replace a style that the user chose.
+    before = [folder for folder in project if folder.trusted]
+    ordered = (*managed, *before, *user, *(folder for folder in project if not folder.trusted))
+    styles = [style for folder in ordered for style in read_styles(folder, notices)]
     styles += [each for plugin in plugins for each in plugin.styles]
     return Library(choose_commands(commands), choose_named(agents), choose_named(styles), tuple(notices))
 

@@ -14,10 +14,13 @@ MOST_LINES = 1_000
 
 def describe_command(command: CommandDefinition) -> str:
     """Return the line that tells a model of a command or skill."""
+    name = command.key if command.key == command.name else f"{command.key} ({command.name})"
     text = " - ".join(part for part in (command.description, command.when_to_use) if part)
     if command.scope:
-        text = f"{text} (for {command.scope}/)".lstrip()
-    return _cut(f"- {command.name}: {text}" if text else f"- {command.name}", LONGEST_LINE)
+        instead = command.name.removeprefix(f"{command.scope}:")
+        rival = f", instead of {instead}" if instead != command.name else ""
+        text = f"{text} (for files below {command.scope}/{rival})".lstrip()
+    return _cut(f"- {name}: {text}" if text else f"- {name}", LONGEST_LINE)
 
 
 def describe_agent(agent: AgentDefinition) -> str:
@@ -32,7 +35,7 @@ def list_for_model(commands: Iterable[CommandDefinition], only: Collection[str] 
     chosen = (
         each for each in commands if each.model_invocable and (only is None or each.name in only or each.key in only)
     )
-    return _join((f"- {each.name}", describe_command(each)) for each in chosen)
+    return _join((f"- {each.key}", describe_command(each)) for each in chosen)
 
 
 def list_agents(agents: Iterable[AgentDefinition]) -> str:
@@ -75,6 +78,8 @@ def agent_rows(library: Library) -> list[dict[str, str]]:
 def _with_label(command: CommandDefinition) -> str:
     if command.origin.source == "bundled":
         return command.description
+    if command.origin.plugin:
+        return f"({command.origin.plugin}) {command.description}".rstrip()
     return f"{command.description} ({command.origin.label})".lstrip()
 
 

@@ -28,6 +28,8 @@ def expand(body: str, arguments: str = "", names: tuple[str, ...] = (), **variab
         ("<$0> <$3> <$ARGUMENTS[7]>", "a", "<a> <$3> <$ARGUMENTS[7]>"),
         ("<$10>", " ".join(map(str, range(12))), "<10>"),
         ("who=<$who> what=<$what> $whose", "Ann tea", "who=<Ann> what=<tea> $whose"),
+        ("who=<$who> what=<$what>", "Ann", "who=<Ann> what=<>"),
+        ("<$ARGUMENTSX>", "a", "<aX>"),
         (r"\$0 \$ARGUMENTS \$who $0", "a b", "$0 $ARGUMENTS $who a"),
         ("$0", "$1 $ARGUMENTS", "$1"),
         ("no position", "some text", "no position\n\nARGUMENTS: some text"),
@@ -60,6 +62,7 @@ def test_inserts_stand_at_the_start_or_after_white_space() -> None:
     body = "!`one` and !`two`\nx!`no` `!no` \\!`no`\n```!\nthree\nfour\n```\nend ```!no```"
     expansion = expand(body)
     assert [insert.command for insert in expansion.inserts] == ["one", "two", "three\nfour"]
+    assert [insert.command for insert in expand("!`echo 1\necho 2`").inserts] == ["echo 1\necho 2"]
     assert [insert.written for insert in expansion.inserts][2] == "```!\nthree\nfour\n```"
     assert expansion.join(["1\n", "2", "3\n"]) == "1 and 2\nx!`no` `!no` \\!`no`\n3\nend ```!no```"
 

@@ -369,6 +369,13 @@ def test_output_styles_have_names_and_keep_what_they_say(folders: UserFolders) -
     assert read_body(keep).text == "BODY"
 
 
+def test_a_style_of_the_project_comes_first_only_if_the_folder_is_trusted(folders: UserFolders) -> None:
+    for level in ("home", "work"):
+        folders.write(f"{level}/.claude/output-styles/s.md", f"---\nname: S\ndescription: {level}\n---\nBODY")
+    chosen = {trusted: library(folders, trusted=trusted).find_style("S") for trusted in (True, False)}
+    assert {trusted: style.description for trusted, style in chosen.items() if style} == {True: "work", False: "home"}
+
+
 def test_twenty_skills_ten_commands_and_five_agents_are_read_in_a_thread_in_a_moment(folders: UserFolders) -> None:
     text = "x" * 5_000
     for number in range(20):

@@ -20,7 +20,8 @@ from bobstay.library.listing import (
 
 def skill(name: str, source: DefinitionSource = "project", **more: Any) -> CommandDefinition:
     given = {"kind": "skill", "description": f"Does {name}", "described": True, **more}
-    return CommandDefinition(name=name, origin=DefinitionOrigin(source, f"/{name}/SKILL.md"), **given)
+    origin = DefinitionOrigin(source, f"/{name}/SKILL.md", "plug" if source == "plugin" else "")
+    return CommandDefinition(name=name, origin=origin, **given)
 
 
 def agent(**more: Any) -> AgentDefinition:
@@ -31,7 +32,10 @@ def agent(**more: Any) -> AgentDefinition:
 def test_a_skill_is_told_in_a_line() -> None:
     assert describe_command(skill("greet", when_to_use="when one arrives")) == "- greet: Does greet - when one arrives"
     assert describe_command(skill("x", description="")) == "- x"
-    assert describe_command(skill("x", scope="apps/web")) == "- x: Does x (for apps/web/)"
+    assert describe_command(skill("x", scope="apps/web")) == "- x: Does x (for files below apps/web/)"
+    named = skill("apps/web:x", scope="apps/web", description="D")
+    assert describe_command(named) == "- apps/web:x: D (for files below apps/web/, instead of x)"
+    assert describe_command(skill("shown", aliases=("folder",))) == "- folder (shown): Does shown"
 
 
 def test_a_long_description_is_cut() -> None:
@@ -55,8 +59,8 @@ def test_the_model_is_told_only_what_it_may_call() -> None:
         skill("c", user_invocable=False),
         skill("d", aliases=("e",)),
     ]
-    assert list_for_model(found) == "- a: Does a\n- c: Does c\n- d: Does d"
-    assert list_for_model(found, only=["e", "b"]) == "- d: Does d"
+    assert list_for_model(found) == "- a: Does a\n- c: Does c\n- e (d): Does d"
+    assert list_for_model(found, only=["d", "b"]) == "- e (d): Does d"
 
 
 def test_a_flood_of_skills_is_told_by_name() -> None:
@@ -81,6 +85,7 @@ def test_hosts_get_the_names_that_people_may_call() -> None:
     assert skill_names(library) == ["a", "folder"]
     rows = {row["name"]: row for row in command_rows(library)}
     assert rows["a"] == {"name": "a", "description": "Does a (user)", "argumentHint": "[x]"}
+    assert rows["plug:cmd"]["description"] == "(plug) Does plug:cmd"
     assert rows["shown"]["aliases"] == ["folder"]
     assert rows["init"]["builtin"] is True
     assert agent_rows(library) == [{"name": "rev", "description": "Reviews\ncode", "model": "haiku"}]
