@@ -36,7 +36,9 @@ class Expansion(Struct, frozen=True):
         return tuple(piece for piece in self.pieces if isinstance(piece, ShellInsert))
 
     def join(self, outputs: Sequence[str] = ()) -> str:
-        """Return the text with the output of each insert, in order."""
+        """Return the text with the output of each insert, in order. Raises `ValueError` if their number differs."""
+        if len(outputs) != len(self.inserts):
+            raise ValueError(f"{len(self.inserts)} inserts need as many outputs, not {len(outputs)}")
         waiting = iter(outputs)
         return "".join(piece if isinstance(piece, str) else next(waiting).rstrip("\r\n") for piece in self.pieces)
 
@@ -124,7 +126,7 @@ class _Values:
             return ShellValue(self._arguments, self._list)
         number = self._names[match["name"]] if match["name"] else int(match["index"] or match["number"])
         if number >= len(self._list):
-            return ShellValue("") if match["name"] else None
+            return ShellValue("", ()) if match["name"] else None
         self.used = True
         return ShellValue(self._list[number])
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bobstay.config.paths import FOLDERS, Paths
 from bobstay.config.trust import check_trust, is_inside
@@ -84,13 +85,22 @@ def find_library(sources: LibrarySources, plugins: tuple[PluginDefinitions, ...]
     return Library(choose_commands(commands), choose_named(agents), choose_named(styles), tuple(notices))
 
 
+def add_host_agents(library: Library, given: Any) -> Library:
+    """Return a library with the agents of a host program, which come before all but managed ones."""
+    notices: list[LibraryNotice] = []
+    agents = build_agents(given, DefinitionOrigin("host"), notices)
+    managed = [agent for agent in library.agents if agent.origin.source == "managed"]
+    chosen = choose_named((*managed, *agents, *library.agents))
+    return replace(library, agents=chosen, notices=(*library.notices, *notices))
+
+
 def project_top(cwd: str) -> str:
     """Return the top of the repository that contains `cwd`; empty if it is in none."""
     entry = find_repository(cwd)
     return os.path.dirname(entry) if entry else ""
 
 
-def nested_folder(folder: str, sources: LibrarySources, top: str, name: str) -> DefinitionFolder:
+def project_folder(folder: str, sources: LibrarySources, top: str, name: str) -> DefinitionFolder:
     """Return one settings folder of a project's directory, with what its files may do."""
     own = folder == sources.cwd
     granted = sources.trusted and (own or sources.trusted_for_run or _is_trusted(folder, sources.paths))
@@ -130,7 +140,7 @@ def _project_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:
             # In the home directory the project's folders are the user's own.
             if _has_parts(path) and os.path.realpath(path) not in seen:
                 seen.add(os.path.realpath(path))
-                yield nested_folder(folder, sources, top, name)
+                yield project_folder(folder, sources, top, name)
     for added in sources.add_dirs:
         folder = os.path.realpath(os.path.join(sources.cwd, added))
         for name in FOLDERS:

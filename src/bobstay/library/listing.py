@@ -30,10 +30,20 @@ def describe_agent(agent: AgentDefinition) -> str:
     return f"{_cut(f'- {agent.name}: {description}', LONGEST_LINE)} {tools}"
 
 
-def list_for_model(commands: Iterable[CommandDefinition], only: Collection[str] | None = None) -> str:
-    """Return the lines of what a model may call. `only` limits them to these names; `paths` are not looked at."""
+def list_for_model(
+    commands: Iterable[CommandDefinition], only: Collection[str] | None = None, active: Collection[str] = ()
+) -> str:
+    """Return the lines of what a model may call.
+
+    Args:
+        commands: Those of the library, or some that were added later.
+        only: Limits them to these names, if it is given.
+        active: Keys of commands with `paths` for which a matching file was read; the others are not listed yet.
+    """
     chosen = (
-        each for each in commands if each.model_invocable and (only is None or each.name in only or each.key in only)
+        each
+        for each in commands
+        if each.model_invocable and _is_listed(each, active) and (only is None or each.name in only or each.key in only)
     )
     return _join((f"- {each.key}", describe_command(each)) for each in chosen)
 
@@ -42,17 +52,23 @@ def list_agents(agents: Iterable[AgentDefinition]) -> str:
     return _join((f"- {each.name}", describe_agent(each)) for each in agents)
 
 
-def slash_names(library: Library) -> list[str]:
+def slash_names(library: Library, active: Collection[str] = ()) -> list[str]:
     """Return the names that people may call, as `init` lists them: skills by their folder."""
-    return [each.key for each in library.commands if each.user_invocable]
+    return [each.key for each in library.commands if each.user_invocable and _is_listed(each, active)]
 
 
-def skill_names(library: Library) -> list[str]:
+def skill_names(library: Library, active: Collection[str] = ()) -> list[str]:
     """Return the skills as `init` lists them: by folder, without those that are not described."""
-    return [each.key for each in library.commands if each.kind == "skill" and each.described and each.user_invocable]
+    listed = (each for each in library.commands if each.kind == "skill" and _is_listed(each, active))
+    return [each.key for each in listed if each.described and each.user_invocable]
 
 
-def command_rows(library: Library) -> list[dict[str, Any]]:
+def style_names(library: Library) -> list[str]:
+    """Return the output styles to choose from; `default` is that of the system prompt itself."""
+    return ["default", *(style.name for style in library.styles if style.name != "default")]
+
+
+def command_rows(library: Library, active: Collection[str] = ()) -> list[dict[str, Any]]:
     """Return the commands as the answer to `initialize` lists them."""
     return [
         {
@@ -63,7 +79,7 @@ def command_rows(library: Library) -> list[dict[str, Any]]:
             **({"builtin": True} if each.origin.source == "bundled" else {}),
         }
         for each in library.commands
-        if each.user_invocable
+        if each.user_invocable and _is_listed(each, active)
     ]
 
 
@@ -73,6 +89,28 @@ def agent_rows(library: Library) -> list[dict[str, str]]:
         {"name": each.name, "description": each.description, **({"model": each.model} if each.model else {})}
         for each in library.agents
     ]
+
+
+def describe_withheld(library: Library) -> str:
+    """Return the notice about fields that count only in a trusted folder; empty if there are none."""
+    definitions: tuple[CommandDefinition | AgentDefinition, ...] = (*library.commands, *library.agents)
+    ignored = [
+        f"{each.origin.file} ({', '.join(each.withheld)})"
+        for each in definitions
+        if each.withheld and each.origin.source in ("project", "added")
+    ]
+    if not ignored:
+        return ""
+    more = f" and {len(ignored) - 8} more" if len(ignored) > 8 else ""
+    text = (
+        f"Fields that grant something are ignored, because the folder of these files is not trusted: "
+        f"{', '.join(ignored[:8])}{more}. If you know what is in it: bobstay trust add FOLDER"
+    )
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def _is_listed(command: CommandDefinition, active: Collection[str]) -> bool:
+    return not command.paths or command.key in active
 
 
 def _with_label(command: CommandDefinition) -> str:

@@ -7,7 +7,7 @@ from bobstay.config.paths import FOLDERS
 from bobstay.config.trust import is_inside
 from bobstay.library.definition import CommandDefinition, LibraryNotice
 from bobstay.library.definition_folder import read_skills
-from bobstay.library.discovery import MOST_PARENTS, LibrarySources, nested_folder, project_top
+from bobstay.library.discovery import MOST_PARENTS, LibrarySources, project_folder, project_top
 from bobstay.permissions.path_pattern import BadPattern, PathPattern
 
 MOST_ALTERNATIVES = 64
@@ -23,7 +23,7 @@ def skills_below(path: str, sources: LibrarySources, notices: list[LibraryNotice
     for folder in _folders_between(sources.cwd, path):
         for name in FOLDERS:
             if os.path.lexists(f"{folder}/{name}/skills"):
-                found += read_skills(nested_folder(folder, sources, top, name), notices)
+                found += read_skills(project_folder(folder, sources, top, name), notices)
     return found
 
 

@@ -67,6 +67,11 @@ def test_inserts_stand_at_the_start_or_after_white_space() -> None:
     assert expansion.join(["1\n", "2", "3\n"]) == "1 and 2\nx!`no` `!no` \\!`no`\n3\nend ```!no```"
 
 
+def test_every_insert_needs_its_output() -> None:
+    with pytest.raises(ValueError, match="1 inserts"):
+        expand("!`one`").join()
+
+
 def test_an_argument_cannot_become_an_insert() -> None:
     assert expand("see $ARGUMENTS", "!`rm -rf x`").inserts == ()
     assert expand("see $0 $1", "! `rm`").inserts == ()
@@ -82,10 +87,12 @@ def test_an_argument_cannot_become_an_insert() -> None:
         ("git log --grep=$0", "git log --grep='zz;'"),
         ("awk '{print \\$1}'", "awk '{print $1}'"),
         ("echo $9 $HOME", "echo $9 $HOME"),
+        ("git log $third $first", "git log  'zz;'"),
     ],
 )
 def test_values_in_an_insert_are_quoted_for_their_position(insert: str, command: str) -> None:
-    assert expand(f"!`{insert}`", "zz; echo INJECTED").inserts[0].command == command
+    names = ("first", "second", "other", "third")
+    assert expand(f"!`{insert}`", "zz; echo INJECTED", names).inserts[0].command == command
 
 
 @pytest.mark.parametrize(

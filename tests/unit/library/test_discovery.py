@@ -14,7 +14,7 @@ from bobstay.config.trust_store import TrustStore
 from bobstay.library.definition import CommandDefinition
 from bobstay.library.definition_body import BodyUnreadableError, read_body
 from bobstay.library.definition_folder import LARGEST, MOST_FILES
-from bobstay.library.discovery import LibrarySources, find_library
+from bobstay.library.discovery import LibrarySources, add_host_agents, find_library
 from bobstay.library.library import Library
 from bobstay.library.nested_skills import NestedSkills, matches_paths, skills_below
 from tests.kit.user_folders import UserFolders
@@ -117,6 +117,22 @@ def test_agents_of_the_host_come_before_flag_project_user_and_built_in_ones(fold
     listed = {agent.name: agent.description for agent in found.agents if agent.origin.source != "bundled"}
     assert listed == {"a": "host", "b": "flag", "c": "project", "d": "user", "explore": "user"}
     assert found.find_agent("General-Purpose") is not None
+
+
+def test_agents_of_a_host_can_be_added_later(folders: UserFolders) -> None:
+    given = {"x": {"description": "host", "prompt": "p"}}
+    found = add_host_agents(library(folders, flag_agents={"x": {"description": "flag", "prompt": "p"}}), given)
+    assert [agent.description for agent in found.agents if agent.name == "x"] == ["host"]
+    assert add_host_agents(found, "nonsense").notices[-1].file == "initialize.agents"
+
+
+def test_the_bundled_commands_are_for_people_and_can_be_replaced(folders: UserFolders) -> None:
+    found = library(folders)
+    assert [each.name for each in found.commands] == ["init", "review", "security-review"]
+    assert not any(each.model_invocable for each in found.commands)
+    assert command(found, "review").fork
+    folders.write("work/.claude/commands/init.md", "OURS")
+    assert body(library(folders), "init") == "OURS"
 
 
 def test_the_built_in_agents_are_there_and_two_of_them_only_read(folders: UserFolders) -> None:

@@ -2,7 +2,13 @@
 
 from typing import Any
 
-from bobstay.library.definition import AgentDefinition, CommandDefinition, DefinitionOrigin, DefinitionSource
+from bobstay.library.definition import (
+    AgentDefinition,
+    CommandDefinition,
+    DefinitionOrigin,
+    DefinitionSource,
+    OutputStyle,
+)
 from bobstay.library.library import Library
 from bobstay.library.listing import (
     LONGEST_LINE,
@@ -11,10 +17,12 @@ from bobstay.library.listing import (
     command_rows,
     describe_agent,
     describe_command,
+    describe_withheld,
     list_agents,
     list_for_model,
     skill_names,
     slash_names,
+    style_names,
 )
 
 
@@ -89,3 +97,24 @@ def test_hosts_get_the_names_that_people_may_call() -> None:
     assert rows["shown"]["aliases"] == ["folder"]
     assert rows["init"]["builtin"] is True
     assert agent_rows(library) == [{"name": "rev", "description": "Reviews\ncode", "model": "haiku"}]
+
+
+def test_a_skill_with_paths_is_listed_once_a_matching_file_was_read() -> None:
+    library = Library((skill("a"), skill("b", paths=("*.ts",))))
+    assert list_for_model(library.commands) == "- a: Does a"
+    assert (slash_names(library), skill_names(library)) == (["a"], ["a"])
+    assert list_for_model(library.commands, active={"b"}) == "- a: Does a\n- b: Does b"
+    assert (slash_names(library, {"b"}), skill_names(library, {"b"})) == (["a", "b"], ["a", "b"])
+    assert [row["name"] for row in command_rows(library, {"b"})] == ["a", "b"]
+
+
+def test_the_default_style_can_always_be_chosen() -> None:
+    styles = (OutputStyle(name="Mine", origin=DefinitionOrigin("user")),)
+    assert style_names(Library(styles=styles)) == ["default", "Mine"]
+
+
+def test_fields_that_are_ignored_are_named_once() -> None:
+    assert describe_withheld(Library((skill("a"),))) == ""
+    text = describe_withheld(Library((skill("a", withheld=("hooks",)),), (agent(withheld=("permissionMode",)),)))
+    assert "/a/SKILL.md (hooks), /rev.md (permissionMode)" in text
+    assert "bobstay trust add" in text
