@@ -1,7 +1,7 @@
 """Finds the definitions that apply in a directory: those of the user, the project and others, by precedence."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -60,28 +60,24 @@ def find_library(sources: LibrarySources, plugins: tuple[PluginDefinitions, ...]
     notices: list[LibraryNotice] = []
     managed = list(_managed_folders(sources))
     user = list(_user_folders(sources))
-    project = list(_project_folders(sources))
-    bundled = [DefinitionFolder(BUNDLED, "bundled")]
+    found = list(_project_folders(sources))
+    project = [folder for folder in found if folder.trusted]
+    # Folders that nobody trusts come last: they must not replace what the user, a plugin or bobstay provides.
+    last = [DefinitionFolder(BUNDLED, "bundled"), *(folder for folder in found if not folder.trusted)]
     commands: list[CommandDefinition] = []
     if sources.commands:
-        for folder in (*managed, *user, *project):
-            commands += read_skills(folder, notices)
-            commands += read_commands(folder, notices)
+        commands += _read_commands((*managed, *user, *project), notices)
         commands += [each for plugin in plugins for each in plugin.commands]
-        for folder in bundled:
-            commands += read_skills(folder, notices)
-            commands += read_commands(folder, notices)
+        commands += _read_commands(last, notices)
     agents: list[AgentDefinition] = [agent for folder in managed for agent in read_agents(folder, notices)]
     agents += build_agents(sources.host_agents, DefinitionOrigin("host"), notices)
     agents += build_agents(sources.flag_agents, DefinitionOrigin("flag"), notices)
     agents += [agent for folder in (*project, *user) for agent in read_agents(folder, notices)]
     agents += [each for plugin in plugins for each in plugin.agents]
-    agents += [agent for folder in bundled for agent in read_agents(folder, notices)]
-    # A folder that nobody trusts must not replace a style that the user chose.
-    before = [folder for folder in project if folder.trusted]
-    ordered = (*managed, *before, *user, *(folder for folder in project if not folder.trusted))
-    styles = [style for folder in ordered for style in read_styles(folder, notices)]
+    agents += [agent for folder in last for agent in read_agents(folder, notices)]
+    styles = [style for folder in (*managed, *project, *user) for style in read_styles(folder, notices)]
     styles += [each for plugin in plugins for each in plugin.styles]
+    styles += [style for folder in last for style in read_styles(folder, notices)]
     return Library(choose_commands(commands), choose_named(agents), choose_named(styles), tuple(notices))
 
 
@@ -114,6 +110,12 @@ def project_folder(folder: str, sources: LibrarySources, top: str, name: str) ->
         owners=_own_users(sources.cwd) if above else (),
         scope=os.path.relpath(folder, sources.cwd) if is_inside(folder, sources.cwd) and not own else "",
     )
+
+
+def _read_commands(folders: Iterable[DefinitionFolder], notices: list[LibraryNotice]) -> Iterator[CommandDefinition]:
+    for folder in folders:
+        yield from read_skills(folder, notices)
+        yield from read_commands(folder, notices)
 
 
 def _managed_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:

@@ -53,8 +53,11 @@ class Library(Struct, frozen=True):
 
 
 def choose_commands(found: Iterable[CommandDefinition]) -> tuple[CommandDefinition, ...]:
-    """Select the first of each name from definitions in order of precedence; skills come before commands."""
-    ordered = sorted(found, key=lambda each: each.kind == "command")
+    """Select the first of each name from definitions in order of precedence.
+
+    Skills come before commands, and what nobody vouched for comes last.
+    """
+    ordered = sorted(found, key=lambda each: (not each.origin.trusted, each.kind == "command"))
     chosen: dict[str, CommandDefinition] = {}
     for each in ordered:
         chosen.setdefault(each.key, each)

@@ -385,11 +385,27 @@ def test_output_styles_have_names_and_keep_what_they_say(folders: UserFolders) -
     assert read_body(keep).text == "BODY"
 
 
-def test_a_style_of_the_project_comes_first_only_if_the_folder_is_trusted(folders: UserFolders) -> None:
+def test_a_folder_that_is_not_trusted_replaces_nothing(folders: UserFolders) -> None:
     for level in ("home", "work"):
         folders.write(f"{level}/.claude/output-styles/s.md", f"---\nname: S\ndescription: {level}\n---\nBODY")
-    chosen = {trusted: library(folders, trusted=trusted).find_style("S") for trusted in (True, False)}
-    assert {trusted: style.description for trusted, style in chosen.items() if style} == {True: "work", False: "home"}
+        folders.write(f"{level}/.claude/agents/a.md", f"---\nname: a\ndescription: {level}\n---\nBODY")
+    folders.write("work/.claude/agents/plan.md", "---\nname: plan\ndescription: work\n---\nBODY")
+    folders.write("work/.claude/commands/init.md", "BODY")
+    folders.write("home/.claude/commands/mine.md", "MINE")
+    folders.write("work/.claude/skills/mine/SKILL.md", "OTHER")
+    chosen = {}
+    for trusted in (True, False):
+        found = library(folders, trusted=trusted)
+        definitions = (
+            found.find_style("S"),
+            found.find_agent("a"),
+            found.find_agent("plan"),
+            found.find_command("init"),
+        )
+        chosen[trusted] = [each.origin.source for each in definitions if each is not None]
+    assert chosen == {True: ["project"] * 4, False: ["user", "user", "bundled", "bundled"]}
+    assert body(library(folders, trusted=True), "mine") == "OTHER"
+    assert body(library(folders, trusted=False), "mine") == "MINE"
 
 
 def test_twenty_skills_ten_commands_and_five_agents_are_read_in_a_thread_in_a_moment(folders: UserFolders) -> None:
