@@ -105,7 +105,7 @@ def build_agent(facts: FileFacts, notices: list[LibraryNotice]) -> AgentDefiniti
         name=facts.prefix + name,
         description=description,
         origin=facts.origin,
-        prompt=str(fields.get("prompt") or "") if not facts.origin.file else "",
+        prompt="" if facts.origin.file else str(fields.get("prompt") or "").encode(errors="replace").decode(),
         tools=_tools(fields),
         disallowed_tools=as_list(fields.get("disallowedTools")),
         model=_model(granted.get("model")),

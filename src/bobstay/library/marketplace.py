@@ -106,7 +106,7 @@ def installed_folder(plugin: str, cwd: str, paths: Paths) -> str:
 def local_path(source: Any) -> str:
     """Return the folder of a source such as `{"source": "directory", "path": …}`; empty if it is elsewhere."""
     if isinstance(source, str):
-        return "" if "://" in source else source
+        return "" if "://" in source else as_line(source)
     fields = as_map(source)
     return as_line(fields.get("path")) if fields.get("source") in ("directory", "file", "local") else ""
 
