@@ -1,6 +1,5 @@
 """Builds definitions from the fields of a file's front matter, or from JSON."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,9 +12,10 @@ LONGEST_NAME = 100
 MOST_ARGUMENT_NAMES = 50
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 PERMISSION_MODES = ("default", "manual", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
-_NAME = re.compile(r"[^\s/@:\\`'\"<>$(){}\[\],;|&*?!~^%=+][^\s/@:\\`'\"<>$(){}\[\],;|&*?!]*")
+_NOT_IN_NAMES = frozenset(" /@:\\`'\"<>$(){}[],;|&*?!")
+_NOT_FIRST = frozenset(".-~^%=+#")
 """Names are typed behind a slash and stand in rules and file names: no blanks, no separators, nothing of a shell."""
-_ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,40}")
+_LONGEST_ARGUMENT = 40
 _GRANTS_OF_COMMAND = ("allowed-tools", "hooks", "model", "effort")
 _GRANTS_OF_AGENT = ("hooks", "mcpServers", "permissionMode", "model", "effort")
 _NOT_FOR_PLUGINS = ("hooks", "mcpServers", "permissionMode")
@@ -42,7 +42,9 @@ class FileFacts(Struct, frozen=True):
 
 def is_name(text: str) -> bool:
     """Whether a text can be the name of a command, a skill, an agent or a plugin."""
-    return len(text) <= LONGEST_NAME and _NAME.fullmatch(text) is not None and text.isprintable()
+    if not 0 < len(text) <= LONGEST_NAME or not text.isprintable() or text[0] in _NOT_FIRST:
+        return False
+    return _NOT_IN_NAMES.isdisjoint(text)
 
 
 def build_command(facts: FileFacts, notices: list[LibraryNotice], scope: str = "") -> CommandDefinition:
@@ -217,10 +219,14 @@ def _shell(facts: FileFacts, notices: list[LibraryNotice]) -> str:
 
 def _argument_names(facts: FileFacts, notices: list[LibraryNotice]) -> tuple[str, ...]:
     names = as_list(facts.fields.get("arguments"))[:MOST_ARGUMENT_NAMES]
-    if bad := [name for name in names if not _ARGUMENT.fullmatch(name)]:
+    if bad := [name for name in names if not _is_argument(name)]:
         notices.append(_notice(facts, f"the argument name {bad[0][:40]!r} cannot be used; choose letters and digits"))
     # A bad name keeps its position: the names behind it must not move.
-    return tuple(name if _ARGUMENT.fullmatch(name) else "" for name in names)
+    return tuple(name if _is_argument(name) else "" for name in names)
+
+
+def _is_argument(name: str) -> bool:
+    return len(name) <= _LONGEST_ARGUMENT and name.isascii() and name.replace("-", "_").isidentifier()
 
 
 def _notice(facts: FileFacts, text: str) -> LibraryNotice:

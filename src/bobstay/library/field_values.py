@@ -1,6 +1,5 @@
 """Converts fields of front matter and JSON, which people write in many ways, to the types that definitions have."""
 
-import re
 from typing import Any
 
 LONGEST_TEXT = 8_000
@@ -8,10 +7,8 @@ MOST_ITEMS = 200
 _EMPTY = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\U000e0000-\U000e007f]"
-)
-"""Characters that move the cursor, hide text from people while models read it, or cannot be encoded."""
+_KEPT = frozenset("\n\t\xa0\u3000\u200c\u200d")
+"""Characters that Python does not call printable and that belong to texts."""
 
 
 def as_text(value: Any) -> str:
@@ -26,7 +23,7 @@ def as_text(value: Any) -> str:
         pairs = (f"{key}: {as_text(item)}" for key, item in list(value.items())[:MOST_ITEMS])
         return f"{{{', '.join(pairs)}}}"[:LONGEST_TEXT]
     text = str(value).strip()
-    return "" if text in _EMPTY else _CONTROL.sub("", text[:LONGEST_TEXT])
+    return "" if text in _EMPTY else _clean(text[:LONGEST_TEXT])
 
 
 def as_line(value: Any) -> str:
@@ -42,7 +39,7 @@ def as_list(value: Any) -> tuple[str, ...]:
         items = [as_line(item) for item in value[:MOST_ITEMS]]
     else:
         text = str(value).strip()  # not cut: half of a permission rule could allow more than the whole
-        items = [] if text in _EMPTY else _split(_CONTROL.sub("", text))[:MOST_ITEMS]
+        items = [] if text in _EMPTY else _split(_clean(text))[:MOST_ITEMS]
     return tuple(item for item in items if item)
 
 
@@ -58,11 +55,18 @@ def as_count(value: Any) -> int | None:
     if isinstance(value, bool):
         return None
     text = as_text(value)
-    return int(text) if re.fullmatch(r"0*[1-9]\d{0,8}", text) else None
+    return (int(text) or None) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def as_map(value: Any) -> dict[str, Any]:
     return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}
+
+
+def _clean(text: str) -> str:
+    """Remove characters that move the cursor, hide text from people while models read it, or cannot be encoded."""
+    if text.isprintable():
+        return text
+    return "".join(letter for letter in text if letter.isprintable() or letter in _KEPT)
 
 
 def _split(text: str) -> list[str]:
