@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bobstay.assembly.agent_types import BUILT_IN
 from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.build_agent import budget, build_agent
 from bobstay.assembly.child_agents import ChildAgents, SessionParts
@@ -15,6 +14,7 @@ from bobstay.assembly.prompt_facts import build_system_prompt
 from bobstay.assembly.provider_access import resolve_provider_access
 from bobstay.assembly.session import AgentSession, Closer, Mirror
 from bobstay.assembly.session_hooks import HookWatcher, build_hooks, run_session_end, run_session_start
+from bobstay.assembly.session_library import load_library
 from bobstay.assembly.session_log import OpenedLog, open_log
 from bobstay.assembly.session_policy import initial_mode, make_policy
 from bobstay.assembly.start_context import StartContext
@@ -146,6 +146,7 @@ async def _assemble(
     shells = build_shells(start, spill)
     policy = make_policy(start, mode, can_bypass=can_bypass, readable=(str(spill),), sandbox=shells.sandbox)
     environment = child_environment(start)
+    library, _ = load_library(start)
     hooks, commands = build_hooks(start, host, environment, watcher)
     services = build_services(start, policy, shells, journal)
     registry = build_tool_registry(start, policy, services, tools, can_ask=approver.can_ask)
@@ -165,7 +166,7 @@ async def _assemble(
                 limits=AgentLimits(),
                 build_advisor=lambda: _build_advisor(start, journal),
             ),
-            {each.name.lower(): each for each in BUILT_IN},
+            library,
         ),
         start.redactor,
         AgentLimits(),
