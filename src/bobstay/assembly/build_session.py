@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bobstay.assembly.background_commands import BackgroundCommands
-from bobstay.assembly.prompt_facts import build_system_prompt
+from bobstay.assembly.prompt_facts import build_prompt
 from bobstay.assembly.provider_access import resolve_provider_access
 from bobstay.assembly.session import AgentSession, Closer, Mirror
 from bobstay.assembly.session_hooks import HookWatcher, build_hooks, run_session_end, run_session_start
+from bobstay.assembly.session_instructions import build_instruction_files
 from bobstay.assembly.session_log import OpenedLog, open_log
 from bobstay.assembly.session_policy import initial_mode, make_policy
 from bobstay.assembly.start_context import StartContext
-from bobstay.assembly.tool_services import build_services, build_shells, build_tool_registry, can_use_hosted_search
+from bobstay.assembly.tool_services import (
+    attach_mentioned,
+    build_services,
+    build_shells,
+    build_tool_registry,
+    can_use_hosted_search,
+)
 from bobstay.assembly.trust_policy import UntrustedJudge, build_settings_writer, child_environment
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
@@ -142,7 +149,8 @@ async def _assemble(
     spill = Path(start.environment.paths.bobstay, "output", start.session_id)
     shells = build_shells(start, spill)
     policy = make_policy(start, mode, can_bypass=can_bypass, readable=(str(spill),), sandbox=shells.sandbox)
-    services = build_services(start, policy, shells, journal)
+    instructions = build_instruction_files(start, policy)
+    services = build_services(start, policy, shells, journal, instructions)
     tool_environment = ToolEnvironment(
         session_id=start.session_id,
         root=Path(start.cwd),
@@ -168,7 +176,9 @@ async def _assemble(
         auto=auto,
         concurrency=start.loaded.settings.max_concurrent_tools or 10,
     )
-    agent = _build_agent(start, toolbox, policy, journal.state)
+    toolbox.attach = attach_mentioned(toolbox)
+    prompt = build_prompt(start, tool_environment, instructions)
+    agent = _build_agent(start, toolbox, policy, journal.state, prompt.system)
     background = BackgroundCommands(journal, shells)
     journal.observers += (policy, tool_environment, auto, background, build_settings_writer(start))
     background.record_lost()
@@ -180,8 +190,10 @@ async def _assemble(
     if start.history.scratch:
         closers.append(lambda: _remove_folder(start.history.scratch))
     mirror = _attach_projection(journal, start, projection)
-    driver = Driver(agent, journal, session_start)
-    return AgentSession(start, driver, background, can_bypass=can_bypass, closers=tuple(closers), mirror=mirror)
+    driver = Driver(agent, journal, session_start, prompt.opening)
+    return AgentSession(
+        start, driver, prompt.styles, background, can_bypass=can_bypass, closers=tuple(closers), mirror=mirror
+    )
 
 
 def _hook_facts(
@@ -249,13 +261,13 @@ def _replay(start: StartContext, tool_environment: ToolEnvironment, auto: AutoMo
         start.redactor.remember_placeholders(envelope.event)
 
 
-def _build_agent(start: StartContext, toolbox: Toolbox, policy: Policy, state: State) -> Agent:
+def _build_agent(start: StartContext, toolbox: Toolbox, policy: Policy, state: State, system: tuple[str, ...]) -> Agent:
     options, settings = start.options, start.loaded.settings
     retries, blocks = start.environment.max_retries, start.environment.stop_hook_blocks
     return Agent(
         model=start.model,
         models=start.routes,
-        system=build_system_prompt(start, toolbox.tool_environment),
+        system=system,
         toolbox=toolbox,
         session_id=start.session_id,
         fallbacks=options.fallback_models or settings.fallbacks,
