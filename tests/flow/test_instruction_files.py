@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from bobstay.engine.reminders import INSTRUCTIONS, remind
+from bobstay.hooks.hook_event import NO_OPINION, HookOutcome
 from bobstay.model.event import Event, Prompted, ToolDone
 from bobstay.model.message import text_of
 from tests.kit.folder_sessions import SESSION, FolderSessions
+from tests.kit.scripted_session import MakeSession, ScriptedHooks
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 
@@ -142,3 +145,14 @@ async def test_files_of_an_added_directory_count_only_where_a_variable_says_so(p
     project.variables["CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD"] = "1"
     await project.ask("one", add_dirs=added)
     assert "MK-ADDED" in project.blocks()[0]
+
+
+async def test_they_wait_for_a_prompt_that_no_hook_blocks(model: ModelServer, make_session: MakeSession) -> None:
+    blocked = [HookOutcome(decision="block", reason="no"), NO_OPINION]
+    session = make_session(hooks=ScriptedHooks(UserPromptSubmit=lambda _: blocked.pop(0)))
+    session.driver.opening = [remind("MK-WORK", INSTRUCTIONS)]
+    await session.run("blocked")
+    assert reminders(session.events, "instructions") == []
+    await session.run(model.play("next", Step(blocks=[Say("ok")])))
+    assert reminders(session.events, "instructions") == ["MK-WORK"]
+    assert session.driver.opening == []
