@@ -191,3 +191,16 @@ def test_a_limit_that_means_nothing_is_refused_at_once(tmp_path: Path, limit: st
 
 def test_limits_that_mean_something_are_accepted(tmp_path: Path) -> None:
     Session(**options(tmp_path, max_seconds=0.5, max_turns=1, max_budget_usd=0.01, max_thinking_tokens=0))
+
+
+async def test_a_program_chooses_a_style_and_whether_mentions_count(model: ModelServer, tmp_path: Path) -> None:
+    prompt = "see @a.txt " + model.play("v", Step(blocks=[Say("ok")]))
+    async with Session(**options(tmp_path)) as session:
+        with pytest.raises(ValueError, match="Explanatory"):
+            session.set_output_style("nothing")
+        session.set_output_style("Learning")
+        _ = [event async for event in session.run(prompt, verbatim=True)]
+        _ = [event async for event in session.run(prompt)]
+    sent = [str(request.body["messages"]) for request in model.requests]
+    assert ["TODO(human)" in text for text in sent] == [True, True]
+    assert ["Called the Read tool" in text for text in sent] == [False, True]

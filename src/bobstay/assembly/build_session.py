@@ -10,15 +10,16 @@ import msgspec
 from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.build_agent import budget, build_agent
 from bobstay.assembly.child_agents import ChildAgents, SessionParts
-from bobstay.assembly.prompt_facts import build_system_prompt
+from bobstay.assembly.prompt_facts import build_prompt
 from bobstay.assembly.provider_access import resolve_provider_access
 from bobstay.assembly.session import AgentSession, Closer, Mirror
 from bobstay.assembly.session_hooks import HookWatcher, build_hooks, run_session_end, run_session_start
+from bobstay.assembly.session_instructions import build_instruction_files
 from bobstay.assembly.session_library import load_library
 from bobstay.assembly.session_log import OpenedLog, open_log
 from bobstay.assembly.session_policy import initial_mode, make_policy
 from bobstay.assembly.start_context import StartContext
-from bobstay.assembly.tool_services import build_services, build_shells, build_tool_registry
+from bobstay.assembly.tool_services import attach_mentioned, build_services, build_shells, build_tool_registry
 from bobstay.assembly.trust_policy import UntrustedJudge, build_settings_writer, child_environment
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
@@ -148,7 +149,8 @@ async def _assemble(
     environment = child_environment(start)
     library, _ = load_library(start)
     hooks, commands = build_hooks(start, host, environment, watcher)
-    services = build_services(start, policy, shells, journal)
+    instructions = build_instruction_files(start, policy)
+    services = build_services(start, policy, shells, journal, instructions)
     registry = build_tool_registry(start, policy, services, tools, can_ask=approver.can_ask)
     start.warnings.extend(registry.warnings)
     tree = AgentTree(
@@ -164,6 +166,7 @@ async def _assemble(
                 environment=environment,
                 spill=spill,
                 limits=AgentLimits(),
+                instructions=instructions.scope,
                 build_advisor=lambda: _build_advisor(start, journal),
             ),
             library,
@@ -194,7 +197,9 @@ async def _assemble(
         auto=auto,
         concurrency=start.loaded.settings.max_concurrent_tools or 10,
     )
-    agent = build_agent(start, toolbox, policy, build_system_prompt(start, tool_environment), journal.state.cost)
+    toolbox.attach = attach_mentioned(toolbox)
+    prompt = build_prompt(start, tool_environment, instructions)
+    agent = build_agent(start, toolbox, policy, prompt.system, journal.state.cost)
     tree.add_root(agent)
     background = BackgroundCommands(journal, shells, spawner.running)
     writer = build_settings_writer(start)
@@ -209,8 +214,10 @@ async def _assemble(
     if start.history.scratch:
         closers.append(lambda: _remove_folder(start.history.scratch))
     mirror = _attach_projection(journal, start, projection)
-    driver = Driver(agent, journal, session_start)
-    return AgentSession(start, driver, background, tree, can_bypass=can_bypass, closers=tuple(closers), mirror=mirror)
+    driver = Driver(agent, journal, session_start, prompt.opening)
+    return AgentSession(
+        start, driver, prompt.styles, background, tree, can_bypass=can_bypass, closers=tuple(closers), mirror=mirror
+    )
 
 
 def _share_permissions(observers: tuple[LogObserver, ...], event: Durable) -> None:

@@ -12,6 +12,7 @@ from bobstay.assembly.build_agent import parse_effort
 from bobstay.assembly.start_context import StartContext
 from bobstay.assembly.tool_services import build_services
 from bobstay.assembly.trust_policy import UntrustedJudge
+from bobstay.context.instructions import InstructionFiles, InstructionScope
 from bobstay.engine.agent import Agent
 from bobstay.engine.agent_tree import FORK, AgentLimits, AgentSpawner
 from bobstay.engine.auto_mode import Advisor, AutoModeApproval
@@ -20,6 +21,7 @@ from bobstay.engine.driver import Driver
 from bobstay.engine.engine_ports import Approver
 from bobstay.engine.journal import Journal
 from bobstay.engine.limits import steps_of
+from bobstay.engine.reminders import INSTRUCTIONS, remind
 from bobstay.engine.running_agent import ChildEngine, ParentAgent
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
@@ -29,6 +31,7 @@ from bobstay.library.definition import AgentDefinition, DefinitionOrigin
 from bobstay.library.definition_body import BodyUnreadableError, read_body
 from bobstay.library.library import Library
 from bobstay.model.agent_events import AgentStarted
+from bobstay.model.event import Prompted
 from bobstay.permissions.policy import Policy
 from bobstay.tools.agent_service import AgentRequest
 from bobstay.tools.base import Need
@@ -63,6 +66,7 @@ class SessionParts(Struct, frozen=True):
     environment: dict[str, str]
     spill: Path
     limits: AgentLimits
+    instructions: InstructionScope
     build_advisor: Callable[[], Advisor]
 
 
@@ -94,7 +98,8 @@ class ChildAgents:
         session, definition = self._session, self._find(started.agent_type)
         policy = session.policy.for_agent(started.mode, started.worktree)
         shells = session.shells.for_agent(started.id)
-        services = replace(build_services(session.start, policy, shells, journal), agents=spawner)
+        instructions = InstructionFiles(session.instructions)
+        services = replace(build_services(session.start, policy, shells, journal, instructions), agents=spawner)
         root = Path(started.worktree or session.start.cwd)
         tool_environment = ToolEnvironment(
             session_id=session.start.session_id,
@@ -125,12 +130,10 @@ class ChildAgents:
             await shells.close()
             return ""
 
-        return ChildEngine(
-            Driver(self._build_agent(started, definition, toolbox, parent), journal, origin="harness"),
-            (),
-            lambda: background.wait(_LONGEST_WAIT),
-            close,
-        )
+        agent = self._build_agent(started, definition, toolbox, parent)
+        opening = [] if journal.state.messages else _opening(instructions)
+        driver = Driver(agent, journal, opening=opening, origin="harness")
+        return ChildEngine(driver, lambda: background.wait(_LONGEST_WAIT), close)
 
     def _find(self, type_: str) -> AgentDefinition:
         """Find a definition by its name, whatever the case.
@@ -189,6 +192,12 @@ def _facts(started: AgentStarted, parent: HookFacts, tool_environment: ToolEnvir
     facts = HookFacts(lambda: {**parent(), "cwd": str(tool_environment.cwd), "permission_mode": policy.mode})
     facts.agent_id, facts.agent_type = started.id, started.agent_type
     return facts
+
+
+def _opening(instructions: InstructionFiles) -> list[Prompted]:
+    """Return what a sub-agent is told before its first prompt."""
+    text = instructions.reminder()
+    return [remind(text, INSTRUCTIONS)] if text else []
 
 
 def _read_prompt(definition: AgentDefinition) -> str:

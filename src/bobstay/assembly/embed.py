@@ -79,9 +79,12 @@ class Session:
     ) -> None:
         await self._opened.close()
 
-    def run(self, prompt: str | tuple[Block, ...]) -> AsyncGenerator[Event, None]:
-        """Work on a prompt. Yields each event as it happens; the last one is `RunDone`."""
-        return self._opened.run(prompt, take_at_end=True)
+    def run(self, prompt: str | tuple[Block, ...], *, verbatim: bool = False) -> AsyncGenerator[Event, None]:
+        """Work on a prompt. Yields each event as it happens; the last one is `RunDone`.
+
+        Files that it mentions as `@path` are attached, unless it is `verbatim`.
+        """
+        return self._opened.run(prompt, take_at_end=True, verbatim=verbatim)
 
     async def run_background(self, seconds: float = 600.0) -> AsyncGenerator[Event, None]:
         """Wait for background commands, and yield the events of the turns in which the model is told that they ended.
@@ -99,9 +102,9 @@ class Session:
         """Move the command of a call, or all commands that calls wait for, to the background. Returns their ids."""
         return self._opened.background.to_background(call_id)
 
-    def steer(self, message: str) -> str:
+    def steer(self, message: str, *, verbatim: bool = False) -> str:
         """Send a message to a busy session, which reads it after the running tool. Returns the message's id."""
-        return self._opened.steer(message)
+        return self._opened.steer(message, verbatim=verbatim)
 
     async def interrupt(self) -> None:
         """Interrupt the running turn. Its calls are stopped and answered; the session stays usable."""
@@ -114,6 +117,10 @@ class Session:
     async def set_model(self, model: str | None) -> None:
         """Use another model from the next model call on; None returns to the first one."""
         await self._opened.set_model(model)
+
+    def set_output_style(self, name: str) -> None:
+        """Use another output style from the next prompt on. Raises `ValueError` if there is none of that name."""
+        self._opened.set_output_style(name)
 
     @property
     def id(self) -> str:

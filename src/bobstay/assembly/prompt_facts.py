@@ -1,22 +1,41 @@
-"""Builds the system prompt from environment facts, instruction files and options."""
+"""Builds what the model is told at the start, from environment facts, instruction files and options."""
 
-import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from bobstay.assembly.session_instructions import earlier_reminders, find_reminder
 from bobstay.assembly.start_context import StartContext
 from bobstay.context.git_status import GitStatus, current_branch, find_repository
-from bobstay.context.instructions import Instruction, project_instructions, user_instructions
+from bobstay.context.instructions import InstructionFiles
 from bobstay.context.system_prompt import PromptFacts, build_sections
+from bobstay.engine.reminders import OUTPUT_STYLE
 from bobstay.engine.tool_environment import ToolEnvironment
+from bobstay.model.event import Prompted
+
+if TYPE_CHECKING:
+    from bobstay.assembly.session_styles import SessionStyles
 
 
-def build_system_prompt(start: StartContext, tools: ToolEnvironment) -> tuple[str, ...]:
+class SessionPrompt(Struct, frozen=True):
+    """What the model is told before it gets to work."""
+
+    system: tuple[str, ...]
+    opening: list[Prompted]
+    """What the first prompt begins with."""
+    styles: "SessionStyles | None"
+    """None if no output style applies or did so before."""
+
+
+def build_prompt(start: StartContext, tools: ToolEnvironment, files: InstructionFiles) -> SessionPrompt:
     options, loaded, cwd = start.options, start.loaded, start.cwd
     repository = find_repository(cwd)
     status = GitStatus(cwd, tools.environment) if repository and loaded.trusted else None
-    top = os.path.dirname(repository) if repository else cwd
-    own, project = _read_instructions(start, cwd, top)
+    styles = _find_styles(start)
+    # These files are read while git runs.
+    opening = [*find_reminder(start, files), *(styles.begin() if styles is not None else ())]
     facts = PromptFacts(
         cwd=cwd,
         directories=tuple(str(folder) for folder in tools.directories[1:]),
@@ -28,33 +47,21 @@ def build_system_prompt(start: StartContext, tools: ToolEnvironment) -> tuple[st
     )
     appended = _read_text(options.append_system_prompt, options.append_system_prompt_file) or ""
     extra = loaded.settings.append_system_prompt or ""
-    return build_sections(
+    sections = build_sections(
         facts,
-        [*own, *project] if loaded.trusted else own,
-        untrusted=[] if loaded.trusted else project,
         replaced=_read_text(options.system_prompt, options.system_prompt_file),
         appended="\n\n".join(part for part in (appended, extra) if part),
+        with_coding=styles is None or styles.with_coding,
     )
+    return SessionPrompt(sections, opening, styles)
 
 
-def _read_instructions(start: StartContext, cwd: str, top: str) -> tuple[list[Instruction], list[Instruction]]:
-    """Read the user's and the project's instructions. In an untrusted folder, imports in its files are not followed."""
-    sources, paths = start.options.setting_sources, start.environment.paths
-    own: list[Instruction] = []
-    if sources is None or "user" in sources:
-        own += user_instructions(paths.bobstay, paths.claude, home=paths.home)
-    project: list[Instruction] = []
-    if sources is None or "project" in sources:
-        known = {instruction.path for instruction in own}
-        outside: list[str] = []
-        found = project_instructions(cwd, top, imports=start.loaded.trusted, home=paths.home, outside=outside)
-        if outside:
-            start.warnings.append(
-                f"The project's instructions import files from outside its folder, which were not read: "
-                f"{', '.join(dict.fromkeys(outside))}. Import them in {paths.bobstay}/AGENTS.md if you want them."
-            )
-        project = [instruction for instruction in found if instruction.path not in known]
-    return own, project
+def _find_styles(start: StartContext) -> "SessionStyles | None":
+    if not start.loaded.settings.output_style and not earlier_reminders(start, OUTPUT_STYLE):
+        return None
+    from bobstay.assembly.session_styles import SessionStyles
+
+    return SessionStyles(start)
 
 
 def _read_text(text: str | None, file: str | None) -> str | None:

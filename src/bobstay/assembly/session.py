@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -18,6 +18,9 @@ from bobstay.model.event import Event, InputQueued, ModeChanged
 from bobstay.model.ids import new_id
 from bobstay.model.message import Block, Text, Usage
 from bobstay.redaction.redactor import Redactor
+
+if TYPE_CHECKING:
+    from bobstay.assembly.session_styles import SessionStyles
 
 Closer: TypeAlias = Callable[[], Awaitable[None]]
 Mirror: TypeAlias = Callable[[], tuple[str, list[dict[str, Any]]]]
@@ -53,10 +56,11 @@ class Totals(Struct, frozen=True):
 class AgentSession:
     """Made by `open_session`. One turn at a time; what comes meanwhile is steered in or queued."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the one place where a session gets its parts
         self,
         start: StartContext,
         driver: Driver,
+        styles: "SessionStyles | None",
         background: BackgroundCommands,
         agents: AgentTree,
         *,
@@ -66,6 +70,8 @@ class AgentSession:
     ) -> None:
         self._driver = driver
         self._models = start.routes
+        self._start = start
+        self._styles = styles
         self.background = background
         self.agents = agents
         self.cwd = Path(start.cwd)
@@ -114,25 +120,57 @@ class AgentSession:
         return self._driver.agent.toolbox.registry.names
 
     @property
+    def output_style(self) -> str:
+        return self._styles.current if self._styles is not None else "default"
+
+    def set_output_style(self, name: str) -> str:
+        """Use another output style from the next prompt on; returns its name.
+
+        Raises:
+            UnknownStyle: there is none of that name.
+        """
+        styles = self._all_styles()
+        self._driver.opening += styles.change(name)
+        return styles.current
+
+    def _all_styles(self) -> "SessionStyles":
+        if self._styles is None:
+            from bobstay.assembly.session_styles import SessionStyles
+
+            self._styles = SessionStyles(self._start)
+        return self._styles
+
+    @property
     def busy(self) -> bool:
         return self._driver.busy
 
     def run(
-        self, blocks: tuple[Block, ...] | str, *, client_id: str = "", take_at_end: bool = False
+        self,
+        blocks: tuple[Block, ...] | str,
+        *,
+        client_id: str = "",
+        take_at_end: bool = False,
+        verbatim: bool = False,
     ) -> AsyncGenerator[Event, None]:
         """Work on a prompt. Yields every event, durable ones once they are stored, and ends after `RunDone`.
 
-        `take_at_end`: see `Driver.turn`.
+        `take_at_end`: see `Driver.turn`. `verbatim`: what looks like a mention of a file is plain text.
         """
         given: tuple[Block, ...] = (Text(blocks),) if isinstance(blocks, str) else blocks
-        return self._with_agents(self._driver.turn(given, client_id=client_id, take_at_end=take_at_end))
+        turn = self._driver.turn(given, client_id=client_id, take_at_end=take_at_end, verbatim=verbatim)
+        return self._with_agents(turn)
 
     def steer(
-        self, blocks: tuple[Block, ...] | str, *, client_id: str = "", how: Literal["steer", "queue"] = "steer"
+        self,
+        blocks: tuple[Block, ...] | str,
+        *,
+        client_id: str = "",
+        how: Literal["steer", "queue"] = "steer",
+        verbatim: bool = False,
     ) -> str:
         """Send a message to a busy session: read after the running tool, or queued for the next turn."""
         given: tuple[Block, ...] = (Text(blocks),) if isinstance(blocks, str) else blocks
-        queued = InputQueued(new_id(), given, how, client_id)
+        queued = InputQueued(new_id(), given, how, client_id, verbatim)
         self._driver.queue(queued)
         return queued.id
 
@@ -155,7 +193,8 @@ class AgentSession:
         return self.state.queued[0] if self.state.queued else None
 
     def run_queued(self, queued: InputQueued) -> AsyncGenerator[Event, None]:
-        return self._with_agents(self._driver.turn(queued.blocks, id=queued.id, client_id=queued.client_id))
+        turn = self._driver.turn(queued.blocks, id=queued.id, client_id=queued.client_id, verbatim=queued.verbatim)
+        return self._with_agents(turn)
 
     def run_notices(self, *, waited: float | None = None, take_at_end: bool = False) -> AsyncGenerator[Event, None]:
         """Tell the model which background commands ended, in a turn without a prompt; see `has_wake_notice`.
@@ -215,7 +254,14 @@ class AgentSession:
     def info(self) -> dict[str, Any]:
         """Return what a host may want to know before the first prompt."""
         account = {"tokenSource": "none", "apiKeySource": self.api_key_source, "apiProvider": "firstParty"}
-        return {"commands": [], "agents": [], "models": self._models.list_models(), "account": account}
+        return {
+            "commands": [],
+            "agents": [],
+            "output_style": self.output_style,
+            "available_output_styles": list(self._all_styles().names),
+            "models": self._models.list_models(),
+            "account": account,
+        }
 
     def mirror(self) -> tuple[str, list[dict[str, Any]]]:
         """Return the path of the transcript in the SDK's format, and its lines since the last call."""

@@ -7,8 +7,11 @@ import msgspec
 
 from bobstay.assembly.start_context import StartContext
 from bobstay.assembly.trust_policy import inherited_variables
-from bobstay.context.instructions import NestedInstructions
+from bobstay.context.instructions import InstructionFiles
 from bobstay.engine.journal import Journal
+from bobstay.engine.toolbox import Attach, Toolbox
+from bobstay.model.event import Durable
+from bobstay.model.message import Block
 from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.permissions.policy import Policy
 from bobstay.tools.base import Tool, ToolServices
@@ -21,13 +24,15 @@ if TYPE_CHECKING:
 SEARCH_BY_KEY = {"SEARXNG_URL": "searxng", "BRAVE_API_KEY": "brave", "TAVILY_API_KEY": "tavily"}
 
 
-def build_services(start: StartContext, policy: Policy, shells: ShellSession, journal: Journal) -> ToolServices:
+def build_services(
+    start: StartContext, policy: Policy, shells: ShellSession, journal: Journal, instructions: InstructionFiles
+) -> ToolServices:
     def may_fetch(url: str) -> PolicyDecision:
         return policy.judge("WebFetch", (Access("net", url),), {"url": url}, read_only=True)
 
     return ToolServices(
         shells=shells,
-        instructions_for=NestedInstructions(start.cwd, silent=not start.loaded.trusted).enter,
+        instructions_for=instructions.enter,
         schema=start.options.json_schema,
         search=_choose_search_engine(start),
         network=start.environment.network,
@@ -78,6 +83,17 @@ def can_use_hosted_search(start: StartContext, policy: Policy, services: ToolSer
         return False
     decision = policy.judge("WebSearch", (Access("net", ""),), {"query": ""}, read_only=True)
     return decision.effect is Effect.ALLOW and decision.reason_type == "rule"
+
+
+def attach_mentioned(toolbox: Toolbox) -> Attach:
+    """Return what attaches the files that a prompt mentions."""
+
+    async def attach(blocks: tuple[Block, ...]) -> list[Durable]:
+        from bobstay.assembly.mentioned_files import attach_mentions
+
+        return await attach_mentions(toolbox, blocks)
+
+    return attach
 
 
 def _shell_limits(start: StartContext) -> ShellLimits:

@@ -42,6 +42,8 @@ class Environment(Struct, frozen=True):
     file_checkpointing: bool = False
     in_sandbox: bool = False
     """The whole process runs in a sandbox already, so that root may bypass permissions."""
+    added_instructions: bool = False
+    """Whether the instruction files of additional directories count."""
     task_tools: bool = True
     max_retries: int | None = None
     max_output_tokens: int | None = None
@@ -87,6 +89,7 @@ class Environment(Struct, frozen=True):
             emits_session_state=_read_switch(source, "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
             file_checkpointing=_read_switch(source, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"),
             in_sandbox=_read_switch(source, "IS_SANDBOX"),
+            added_instructions=_read_switch(source, "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD"),
             task_tools=_read_switch(source, "CLAUDE_CODE_ENABLE_TASKS", default=True),
             max_retries=_read_number(source, "CLAUDE_CODE_MAX_RETRIES"),
             max_output_tokens=_read_number(source, "CLAUDE_CODE_MAX_OUTPUT_TOKENS"),

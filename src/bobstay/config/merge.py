@@ -17,6 +17,7 @@ SCALARS = (
     "effort",
     "language",
     "append_system_prompt",
+    "output_style",
     "compact_threshold",
     "cleanup_period_days",
 )
@@ -37,6 +38,7 @@ def merge(layers: Sequence[Settings]) -> Settings:
         disable_all_hooks=_any_true(layers, "disable_all_hooks"),
         fallback_models=fallback,
         pass_variables=_union(layers, "pass_variables"),
+        claude_md_excludes=_union(layers, "claude_md_excludes"),
         sandbox=merge_sandbox([layer.sandbox for layer in layers]),
         auto_mode=_merge_auto_mode([layer.auto_mode for layer in layers]),
         **values,

@@ -41,6 +41,11 @@ class Paths(Struct, frozen=True):
         """In order of precedence, like the other settings paths."""
         return f"{self.bobstay}/settings.json", f"{self.claude}/settings.json"
 
+    @property
+    def global_file(self) -> str:
+        """The file in which Claude Code keeps what it knows of each project."""
+        return f"{self.home}/.claude.json" if self.claude == f"{self.home}/.claude" else f"{self.claude}/.claude.json"
+
     def destinations(self, cwd: str) -> dict[str, str]:
         """Return the file that each permission destination is written to."""
         return {

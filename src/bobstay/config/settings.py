@@ -117,6 +117,9 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     effort: str | None = field(default=None, name="effortLevel")
     language: str | None = None
     append_system_prompt: str | None = None
+    output_style: str | None = None
+    claude_md_excludes: tuple[str, ...] = ()
+    """Globs of instruction files that do not count."""
     compact_threshold: float | None = None
     """Fraction of the context window at which older messages are summarised."""
     cleanup_period_days: Annotated[int, Meta(ge=1, le=100_000)] | None = None

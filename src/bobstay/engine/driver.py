@@ -1,7 +1,7 @@
 """Runs the turns of one session: each durable event is in its journal before the loop continues."""
 
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from typing import Literal
 
@@ -13,7 +13,7 @@ from bobstay.engine.journal import Journal
 from bobstay.engine.limits import UNUSED, Used, steps_of, tokens_of
 from bobstay.engine.loop import run_turn
 from bobstay.engine.state import State
-from bobstay.engine.steering import Steering
+from bobstay.engine.steering import Steering, attached_files
 from bobstay.engine.turn_control import TurnControl
 from bobstay.engine.turn_hooks import FAILURES, after_failure, messages_of, notes_for_prompt, run_hooks
 from bobstay.hooks.hook_event import NO_OPINION, HookOutcome
@@ -42,6 +42,7 @@ class Driver:
         agent: Agent,
         journal: Journal,
         session_start: HookOutcome = NO_OPINION,
+        opening: Iterable[Prompted] = (),
         *,
         origin: Literal["human", "harness"] = "human",
     ) -> None:
@@ -51,6 +52,8 @@ class Driver:
         """
         self.agent = agent
         self._origin: Literal["human", "harness"] = origin
+        self.opening = list(opening)
+        """What the model is told before the next prompt, such as instruction files."""
         self.journal = journal
         self._session_start = session_start
         self._used = UNUSED
@@ -72,20 +75,22 @@ class Driver:
         client_id: str = "",
         waited: float | None = None,
         take_at_end: bool = False,
+        verbatim: bool = False,
     ) -> AsyncGenerator[Event, None]:
         """Work on one prompt until its `RunDone`, which is the last event.
 
         Without `blocks` the turn passes on `State.notices` to the model. It has limits of its own, unless `waited`
         says how many seconds were spent waiting for it: then it shares the limits of the last turn. With `take_at_end`
-        a message that arrives during the last answer belongs to the turn; else it starts a turn of its own.
+        a message that arrives during the last answer belongs to the turn; else it starts a turn of its own. `verbatim`:
+        see `Prompted`.
         """
         control = TurnControl(self._steering, take_at_end=take_at_end)
         # Determined now: messages queued from here on are newer than this prompt.
         earlier = self._queued_before(id)
         used = UNUSED if waited is None else replace(self._used, seconds=self._used.seconds + waited)
-        return self._run_exclusively(
-            control, self._turn(blocks, id or new_id(), client_id, control, earlier, used), used
-        )
+        why = "" if self._origin == "human" else "agent"
+        prompt = Prompted(id or new_id(), blocks, self._origin, client_id, why, verbatim=verbatim)
+        return self._run_exclusively(control, self._turn(prompt, control, earlier, used), used)
 
     def resume_turn(self) -> AsyncGenerator[Event, None]:
         """Resume a turn after a crash, until its `RunDone`. Calls that may have had effects are not run again."""
@@ -138,34 +143,31 @@ class Driver:
         return event
 
     async def _turn(
-        self,
-        blocks: tuple[Block, ...],
-        id: str,
-        client_id: str,
-        control: TurnControl,
-        earlier: frozenset[str],
-        used: Used,
+        self, given: Prompted, control: TurnControl, earlier: frozenset[str], used: Used
     ) -> AsyncGenerator[Event, None]:
-        blocks = redact_prompt(blocks, self._origin, self.agent.toolbox.redactor)
-        self.agent.toolbox.facts.prompt_id = id
+        blocks = redact_prompt(given.blocks, self._origin, self.agent.toolbox.redactor)
+        self.agent.toolbox.facts.prompt_id = given.id
         outcome = NO_OPINION
         if blocks and self._origin == "human":
             submitted = run_hooks(self.agent.toolbox, "UserPromptSubmit", prompt=text_of(blocks))
             outcome = await control.unless_aborted(submitted) or NO_OPINION
         blocked = outcome.decision == "block"
         session_start, self._session_start = self._session_start, NO_OPINION
-        why = "" if self._origin == "human" else "agent"
-        prompt = [Prompted(id, blocks, self._origin, client_id, why, blocked)] if blocks else []
+        prompt: list[Durable] = [replace(given, blocks=blocks, blocked=blocked)] if blocks else []
         # A turn without a model request reads no other input: that gets a turn of its own.
         ends_here = blocked or outcome.stop
         assert prompt or self._pending_input(earlier), "a turn has something to tell the model"
         if not ends_here:
+            opening, self.opening = self.opening, []
+            for reminder in opening:
+                yield await self._store(reminder)
             steering = Steering(self.agent.toolbox, control)
             async with aclosing(steering.events(lambda: self._pending_input(earlier))) as before:
                 async for entry in before:
                     yield await self._store(entry)
             if steering.stopped is not None:
                 ends_here, outcome = True, replace(outcome, stop=True, stop_reason=steering.stopped)
+            prompt = [*await attached_files(self.agent.toolbox, control, replace(given, blocks=blocks)), *prompt]
         inputs: list[Durable] = [*prompt, *notes_for_prompt(session_start, "SessionStart")]
         inputs += notes_for_prompt(outcome if not blocked else replace(outcome, context=()), "UserPromptSubmit")
         for entry in inputs:
@@ -212,7 +214,7 @@ class Driver:
         return (*map(notice, self.state.notices), *steers)
 
     def _steer(self, queued: InputQueued) -> Prompted:
-        return Prompted(queued.id, queued.blocks, self._origin, queued.client_id, why="steer")
+        return Prompted(queued.id, queued.blocks, self._origin, queued.client_id, why="steer", verbatim=queued.verbatim)
 
     def _name(self, model: str) -> str:
         """The name of a model for people, to whom `default` says nothing."""

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from bobstay.engine.approval import NO_PRIOR_PROGRESS, Approval, PriorProgress
 from bobstay.engine.event_redaction import redact_parts
+from bobstay.engine.reminders import NESTED_INSTRUCTIONS, remind
 from bobstay.engine.tool_progress import ProgressChannel
 from bobstay.engine.toolbox import CallEnding, PreparedCall, Refused, Toolbox
 from bobstay.engine.turn_hooks import notes_for_result
@@ -226,6 +227,8 @@ class CallPipeline:
                     notes.append(Noted(f"PostToolUse:{tool.name} hook: {error}", "warning"))
         self.structured = outcome.structured
         yield self._finish(self._reply(content, display=display, outcome=outcome))
+        if outcome.reminder:
+            yield remind(outcome.reminder, NESTED_INSTRUCTIONS)
         for note in notes:
             yield note
 

@@ -13,6 +13,14 @@ EMPTY_ANSWERS = "The model gave an empty answer {count} times in a row. Try agai
 EMPTY_RETRIES = 2
 PAUSED = "Go on."
 WANT_STRUCTURED = "The final answer must be given by calling the tool for structured output. Call it now."
+INSTRUCTIONS = "instructions"
+"""Why the model is told the instruction files of a session, those of folders that it enters, and an output style."""
+NESTED_INSTRUCTIONS = "nested_instructions"
+OUTPUT_STYLE = "output_style"
+REPEATED = frozenset({INSTRUCTIONS, NESTED_INSTRUCTIONS, OUTPUT_STYLE})
+"""Reasons of what every session of a project is told alike: it says nothing about one of them."""
+MENTION = "mention"
+"""Why the model is given a file: a prompt mentions it."""
 
 
 def remind(text: str, why: str) -> Prompted:

@@ -39,8 +39,6 @@ class ChildEngine(Struct, frozen=True):
     """The engine of a sub-agent."""
 
     driver: Driver
-    opening: tuple[Block, ...]
-    """Read by the model before the first prompt: instruction files and skills."""
     wait: Callable[[], Awaitable[bool]]
     """Waits until something that it runs in the background ends; False if there is nothing to wait for."""
     close: Callable[[], Awaitable[str]]
@@ -110,11 +108,10 @@ class RunningAgent:
         return done
 
     async def _blocks(self, prompt: str) -> tuple[Block, ...]:
-        """Return the prompt, with what precedes the first one, and what SubagentStart hooks add."""
-        opening = () if self.started.first_call else self._engine.opening
+        """Return the prompt, and what SubagentStart hooks add."""
         outcome = await run_hooks(self._engine.driver.agent.toolbox, "SubagentStart", subject=self.started.agent_type)
         context = tuple(Text(f"<system-reminder>\n{text}\n</system-reminder>") for text in outcome.context if text)
-        return (*opening, *context, Text(prompt))
+        return (*context, Text(prompt))
 
     async def _consume(self, events: AsyncGenerator[Event, None]) -> RunDone:
         done = RunDone("failed", text="The turn has no end.")

@@ -14,6 +14,13 @@ _LONGEST_QUOTE = 500
 _BLOCKED = "A UserPromptSubmit hook blocked your message: {reason}\nThe model does not read it. Your message: {message}"
 
 
+async def attached_files(toolbox: Toolbox, control: TurnControl, prompted: Prompted) -> list[Durable]:
+    """Return the files that a prompt mentions, which precede it."""
+    if toolbox.attach is None or prompted.verbatim or "@" not in text_of(prompted.blocks):
+        return []
+    return await control.unless_aborted(toolbox.attach(prompted.blocks)) or []
+
+
 class Steering:
     def __init__(self, toolbox: Toolbox, control: TurnControl) -> None:
         self._toolbox = toolbox
@@ -48,6 +55,8 @@ class Steering:
                 yield Noted(_BLOCKED.format(reason=outcome.reason, message=quoted), "warning")
                 outcome = replace(outcome, context=())
             else:
+                for attached in await attached_files(self._toolbox, self._control, prompted):
+                    yield attached
                 self.has_input = True
                 yield prompted
             for note in notes_for_prompt(outcome, "UserPromptSubmit"):

@@ -1,7 +1,7 @@
 """The tools of one agent, with everything the pipeline needs to run a call."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -11,8 +11,8 @@ from bobstay.engine.call_scheduler import CallScheduler, CallTicket
 from bobstay.engine.engine_ports import Approver, PermissionJudge
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.hooks.hook_event import HookCall, HookFacts, HookName, HookOutcome, Hooks
-from bobstay.model.event import Decided
-from bobstay.model.message import ToolCall
+from bobstay.model.event import Decided, Durable
+from bobstay.model.message import Block, ToolCall
 from bobstay.permissions.access import Access
 from bobstay.providers.base import ToolSpec
 from bobstay.redaction.redactor import Redactor
@@ -22,6 +22,7 @@ from bobstay.tools.tool_registry import ToolRegistry
 
 HARMLESS = frozenset({"read", "none", "person"})
 """Kinds of access that change nothing outside the session."""
+Attach: TypeAlias = Callable[[tuple[Block, ...]], Coroutine[Any, Any, list[Durable]]]
 CallEnding: TypeAlias = Literal["", "interrupt", "hook_stopped", "deferred", "auto_denied"]
 """How a call may end its turn, if it does."""
 
@@ -80,6 +81,8 @@ class Toolbox:
         self.redactor = redactor
         """Redacts secrets in what is stored, shown and sent."""
         self.auto = auto
+        self.attach: Attach | None = None
+        """Returns what precedes a prompt that mentions files; None: mentions are plain text."""
         self.scheduler = CallScheduler(concurrency)
         self.structured_tool = next((entry.name for entry in registry.entries if entry.needs == "schema"), "")
         """Name of the tool for structured output, if the run is to end with it."""

@@ -68,6 +68,8 @@ class InputQueued(ConversationEvent, frozen=True, tag="input_queued", omit_defau
     blocks: tuple[Block, ...]
     how: Literal["steer", "queue"] = "steer"
     client_id: str = ""
+    verbatim: bool = False
+    """As in `Prompted`."""
 
 
 class InputDropped(ConversationEvent, frozen=True, tag="input_dropped"):
@@ -88,6 +90,10 @@ class Prompted(ConversationEvent, frozen=True, tag="prompted", omit_defaults=Tru
     """The cause of input that is not a person's, such as `output_limit` or `stop_hook`."""
     blocked: bool = False
     """A hook refused this prompt: the model never reads it."""
+    verbatim: bool = False
+    """A program composed it: what looks like a command or a mention of a file in it is plain text."""
+    files: dict[str, str] = {}
+    """Path to content hash of each file that it shows to the model as a whole."""
 
 
 class TurnStarted(ConversationEvent, frozen=True, tag="turn_started"):

@@ -87,8 +87,8 @@ class Requests:
         return {
             "commands": info.get("commands", []),
             "agents": info.get("agents", []),
-            "output_style": "default",
-            "available_output_styles": ["default"],
+            "output_style": info["output_style"],
+            "available_output_styles": info["available_output_styles"],
             "models": info.get("models", []),
             "account": info.get("account", {}),
             "pid": os.getpid(),

@@ -22,6 +22,11 @@ def parse_client_id(frame: dict[str, Any]) -> str:
     return given if isinstance(given, str) else ""
 
 
+def is_verbatim(frame: dict[str, Any]) -> bool:
+    """Whether the host composed the prompt, so that nothing in it is a command or a mention of a file."""
+    return frame.get("client_composed") is True
+
+
 def _block(entry: object) -> Block:
     block = block_from_json(entry)
     if isinstance(block, Text | Image):

@@ -10,7 +10,7 @@ from bobstay.model.background_events import BackgroundEnded
 from bobstay.model.event import Event, RunDone
 from bobstay.print_mode.control_requests import Requests
 from bobstay.print_mode.host_hooks import HostHooks
-from bobstay.print_mode.host_prompts import parse_client_id, parse_prompt
+from bobstay.print_mode.host_prompts import is_verbatim, parse_client_id, parse_prompt
 from bobstay.print_mode.print_face import INTERRUPT_TIMEOUT, end_background, next_turn, show_turn
 from bobstay.print_mode.signals import SignalStop
 from bobstay.sessions.log import LogError
@@ -154,19 +154,19 @@ class HostServer:
     # ------------------------------------------------------------ turns
 
     def _prompt(self, frame: Frame) -> None:
-        blocks, given = parse_prompt(frame), parse_client_id(frame)
+        blocks, given, verbatim = parse_prompt(frame), parse_client_id(frame), is_verbatim(frame)
         if not blocks:
             self._output.send(refused_start(self._session.id, "The message has no content that could be understood."))
             return
         if self._turns is not None:
             try:
-                self._session.steer(blocks, client_id=given)
+                self._session.steer(blocks, client_id=given, verbatim=verbatim)
             except LogError as error:
                 self._output.send(refused_start(self._session.id, str(error)))
                 return
             self._queued(given)
             return
-        self._begin(self._session.run(blocks, client_id=given))
+        self._begin(self._session.run(blocks, client_id=given, verbatim=verbatim))
         self._queued(given)
 
     def _background_ended(self, event: BackgroundEnded) -> None:

@@ -41,6 +41,7 @@ def build_facts(session: AgentSession) -> Facts:
         model=session.model,
         mode=session.mode,
         api_key_source=session.api_key_source,
+        output_style=session.output_style,
         commands=session.commands,
     )
 

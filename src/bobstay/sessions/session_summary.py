@@ -13,6 +13,8 @@ from bobstay.sessions.log_codec import BadLine, decode
 from bobstay.sessions.log_scan import BUFFER_SIZE
 
 END_SIZE = 64 * 1024
+HEAD_SIZE = 2 << 20
+"""How far the first prompt is looked for: instruction files precede it."""
 PROMPT_LENGTH = 200
 
 
@@ -36,7 +38,8 @@ class SessionSummary(Struct, frozen=True):
         try:
             with open(self.path, "rb", buffering=BUFFER_SIZE) as file:
                 for line in file:
-                    count += b'"event":{"type":"prompted"' in line or b'"event":{"type":"message_done"' in line
+                    prompted = b'"event":{"type":"prompted"' in line and b'"origin":"harness"' not in line
+                    count += prompted or b'"event":{"type":"message_done"' in line
         except OSError:
             return count
         return count
@@ -67,10 +70,16 @@ def summarise(session_id: str, path: str, status: os.stat_result) -> SessionSumm
 
 def _read_head(file: BinaryIO) -> tuple[list[Envelope], bytes]:
     """Return the entries at the start of the file, and the start of the entry that did not fit."""
-    data = file.read(END_SIZE)
-    lines = data.split(b"\n")
-    cut = lines.pop() if len(data) == END_SIZE else b""
-    return _decode_entries(lines), cut
+    entries: list[Envelope] = []
+    cut = b""
+    for size in (END_SIZE, HEAD_SIZE - END_SIZE):
+        data = file.read(size)
+        lines = (cut + data).split(b"\n")
+        cut = lines.pop() if len(data) == size else b""
+        entries += _decode_entries(lines)
+        if not cut or _find_first_prompt(entries) or _find_prompt_in_partial_line(cut):
+            break
+    return entries, cut
 
 
 def _read_tail(file: BinaryIO, size: int) -> list[Envelope]:
@@ -104,7 +113,7 @@ _PARTIAL_PROMPT = rb'(?s)"type":"prompted".*?"type":"text","text":("(?:[^"\\]|\\
 def _find_prompt_in_partial_line(piece: bytes) -> str:
     """Find the text of a prompt in the start of its line: a line with an image is longer than what is read."""
     found = re.search(_PARTIAL_PROMPT, piece)
-    if found is None:
+    if found is None or found[1].startswith(b'"<system-reminder>'):
         return ""
     try:
         return _shorten(msgspec.json.decode(found[1].decode("utf-8", "ignore") + '"', type=str))

@@ -43,6 +43,8 @@ class Outcome(Struct, frozen=True):
     cwd: str = ""
     lines_added: int = 0
     lines_removed: int = 0
+    reminder: str = ""
+    """What the model is told beside the result: instruction files that apply to what was read."""
     structured: Any = None
     """Set only by the tool that ends a run with structured output."""
 
@@ -75,7 +77,7 @@ class ToolServices(Struct):
 
     shells: "ShellSession | None" = None
     instructions_for: Callable[[str], str] | None = None
-    """Returns the instruction files that apply to a path and were not shown yet, or ""."""
+    """Returns a reminder of the instruction files that apply to a path and were not told yet, or ""."""
     schema: dict[str, Any] | None = None
     """JSON schema the final answer must match."""
     search: "SearchEngine | None" = None

@@ -29,6 +29,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     model: str
     mode: str
     api_key_source: str
+    output_style: str = "default"
     commands: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
@@ -60,7 +61,7 @@ def init(session_id: str, facts: Facts) -> Frame:
         "slash_commands": facts.commands,
         "apiKeySource": facts.api_key_source,
         "claude_code_version": PROTOCOL_LEVEL,
-        "output_style": "default",
+        "output_style": facts.output_style,
         "agents": facts.agents,
         "skills": facts.skills,
         "plugins": facts.plugins,

@@ -49,9 +49,19 @@ def below(repo: Path, _: Bait) -> None:
     put(repo, "below/file.txt", "nothing\n")
 
 
+def rule_for_paths(repo: Path, _: Bait) -> None:
+    put(repo, ".claude/rules/a.md", f"---\npaths: '**/*.txt'\n---\n{SECRET}\n")
+    put(repo, "file.txt", "nothing\n")
+
+
+def output_style(repo: Path, _: Bait) -> None:
+    put(repo, ".claude/output-styles/a.md", f"{SECRET}\n")
+    put(repo, ".claude/settings.json", '{"outputStyle": "a"}\n')
+
+
 def ordered(evidence: Evidence) -> bool:
     """Whether the file is among the model's instructions."""
-    return "Instructions from" in evidence.requests and SECRET in evidence.requests
+    return "Contents of" in evidence.requests and SECRET in evidence.requests
 
 
 FILE_TRAPS: tuple[Trap, ...] = (
@@ -65,6 +75,14 @@ FILE_TRAPS: tuple[Trap, ...] = (
     ),
     Trap("instructions_that_are_a_link", is_a_link, fired=secret_reached_model, revive=is_no_link),
     Trap("instructions_that_never_end", too_long, fired=secret_reached_model, revive=short_enough),
+    Trap("rules", lambda repo, _: put(repo, ".claude/rules/a.md", f"{SECRET}\n"), fired=ordered),
+    Trap(
+        "rules_for_some_paths",
+        rule_for_paths,
+        fired=secret_reached_model,
+        calls=(Call("Read", {"file_path": "file.txt"}, "payload"),),
+    ),
+    Trap("output_style", output_style, fired=secret_reached_model),
     Trap(
         "instructions_of_an_inner_folder",
         below,

@@ -43,6 +43,12 @@ async def test_everything_that_is_said_and_done_is_found(projected: ProjectedSes
     assert await found(projected, "walrus heron") == []
 
 
+async def test_what_every_session_of_a_project_is_told_is_not_searched(projected: ProjectedSessions) -> None:
+    projected.write(Prompted("i", (Text("use walrus operators"),), "harness", why="instructions"))
+    projected.write(Prompted("m", (Text("a walrus in a file"),), "harness", why="mention"))
+    assert await found(projected, "walrus") == [("one", "text", 3)]
+
+
 async def test_quoted_words_must_stand_together(projected: ProjectedSessions) -> None:
     projected.write(Prompted("p1", (Text("first things first"),)), Prompted("p2", (Text("things come first"),)))
     assert [seq for _, kind, seq in await found(projected, '"things first"') if kind == "text"] == [2]

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from bobstay.context.git_status import GitStatus, current_branch, find_repository
-from bobstay.context.instructions import Instruction
-from bobstay.context.system_prompt import GUIDE, PromptFacts, build_sections
+from bobstay.context.system_prompt import CAUTION, CODING, GUIDE, PromptFacts, build_sections
 from tests.kit.repositories import git
 
 FACTS = PromptFacts("/w", ("/other",), "linux", "2026-01-02", "some-model", branch="main", git_status="(clean)")
@@ -12,18 +11,26 @@ PATH = {"PATH": "/usr/local/bin:/usr/bin:/bin", "GIT_CONFIG_GLOBAL": "/dev/null"
 
 
 def test_the_sections_stand_in_order_and_the_most_lasting_comes_first() -> None:
-    found = build_sections(FACTS, [Instruction("/w/AGENTS.md", "Use tabs.")], appended="Be kind.")
+    found = build_sections(FACTS, appended="Be kind.")
     assert found[0] == GUIDE
     assert found[1] == "Be kind."
     for fact in ("/w", "/other", "linux", "2026-01-02", "some-model", "main", "(clean)"):
         assert fact in found[2]
-    assert "Use tabs." in found[3]
-    assert found == build_sections(FACTS, [Instruction("/w/AGENTS.md", "Use tabs.")], appended="Be kind.")
+    assert found == build_sections(FACTS, appended="Be kind.")
 
 
 def test_the_guide_can_be_replaced_or_left_out() -> None:
-    assert build_sections(FACTS, [], replaced="Mine.")[0] == "Mine."
-    assert len(build_sections(FACTS, [], replaced="")) == 1
+    assert build_sections(FACTS, replaced="Mine.")[0] == "Mine."
+    assert len(build_sections(FACTS, replaced="")) == 1
+
+
+def test_an_output_style_may_replace_how_to_work_but_not_what_always_holds() -> None:
+    guide = build_sections(FACTS, with_coding=False)[0]
+    assert CODING not in guide
+    assert CAUTION in guide
+    assert CODING in GUIDE
+    assert CAUTION in GUIDE
+    assert build_sections(FACTS, replaced="Mine.", with_coding=False)[0] == "Mine."
 
 
 def test_the_branch_is_read_without_git(tmp_path: Path) -> None:

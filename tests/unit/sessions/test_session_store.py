@@ -140,6 +140,18 @@ def test_long_sessions_are_summarised_from_their_two_ends(tmp_path: Path) -> Non
     assert (summary.model, summary.last_activity, summary.messages()) == ("last", 5000.0, 1)
 
 
+@pytest.mark.parametrize("size", [100, 60_000, 500_000, 3_000_000])
+def test_instruction_files_before_the_first_prompt_are_not_taken_for_it(tmp_path: Path, size: int) -> None:
+    store = LogStore(str(tmp_path))
+    log = store.create("s", SessionStarted("/w", "1"))
+    log.append(Prompted("i", (Text("<system-reminder>\n" + "x" * size),), "harness", why="instructions"))
+    log.append(Prompted("p", (Text("hello"), Image("image/png", "A" * 300_000))))
+    log.close()
+    (summary,) = store.list()
+    assert summary.first_prompt == ("hello" if size < 2_000_000 else "")
+    assert summary.messages() == 1
+
+
 def test_a_long_prompt_is_shortened(tmp_path: Path) -> None:
     store = LogStore(str(tmp_path))
     add_session(store, "s", prompt="word " * 1000)

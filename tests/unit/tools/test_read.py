@@ -240,7 +240,7 @@ def test_streaming_shows_what_reading_at_once_shows(
     )
 
 
-async def test_instructions_of_a_folder_newly_entered_are_added(tmp_path: Path) -> None:
+async def test_instructions_of_a_folder_newly_entered_come_beside_the_result(tmp_path: Path) -> None:
     """H4-4: nested instruction files come with the read that enters their folder."""
     entered: list[str] = []
 
@@ -250,9 +250,9 @@ async def test_instructions_of_a_folder_newly_entered_are_added(tmp_path: Path) 
 
     context = make_context(tmp_path, instructions_for=instructions)
     (tmp_path / "a").write_text("x\n")
-    expected = "1\tx\n\n<system-reminder>\nUse tabs here.\n</system-reminder>"
-    assert (await read(context, "a")).content == expected
-    assert (await read(context, "a")).content == "1\tx"
+    first, second = await read(context, "a"), await read(context, "a")
+    assert (first.content, first.reminder) == ("1\tx", "Use tabs here.")
+    assert (second.content, second.reminder) == ("1\tx", "")
     assert entered == [f"{tmp_path}/a"] * 2
 
 

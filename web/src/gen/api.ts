@@ -2513,6 +2513,11 @@ export interface components {
             how: "queue" | "steer";
             /** @default  */
             client_id: string;
+            /**
+             * @description As in `Prompted`.
+             * @default false
+             */
+            verbatim: boolean;
         };
         /** InstructionFile */
         InstructionFile: {
@@ -3238,6 +3243,18 @@ export interface components {
              * @default false
              */
             blocked: boolean;
+            /**
+             * @description A program composed it: what looks like a command or a mention of a file in it is plain text.
+             * @default false
+             */
+            verbatim: boolean;
+            /**
+             * @description Path to content hash of each file that it shows to the model as a whole.
+             * @default {}
+             */
+            files: {
+                [key: string]: string;
+            };
         };
         /** ProviderList */
         ProviderList: {

@@ -145,9 +145,20 @@ function noticeRewind(fold: Fold, entry: Entry): void {
   fold.put({ ...rowBase(fold, entry, `rewind-${entry.id}`), kind: "mark", of: "rewind", text: "" });
 }
 
+/**
+ * Reasons of input that is only meant for the model: the turn's own row says how and why it ended, the panels name the
+ * instruction files, and a prompt shows which files it mentions.
+ */
+const FOR_THE_MODEL = new Set([
+  "interrupt",
+  "instructions",
+  "nested_instructions",
+  "output_style",
+  "mention",
+]);
+
 function prompted(fold: Fold, entry: Entry, event: EventOf<"prompted">): void {
-  // Only meant for the model: the turn's own row says how and why it ended.
-  if (event.origin === "harness" && event.why === "interrupt") return;
+  if (event.origin === "harness" && FOR_THE_MODEL.has(event.why ?? "")) return;
   const { text, images } = contentOf(event.blocks);
   fold.put({
     ...rowBase(fold, entry, event.id || entry.id),

@@ -177,6 +177,15 @@ describe("calls and results", () => {
     expect(fold.tool("z")?.status).toBe("interrupted");
   });
 
+  test("what the harness tells only the model is no row, what a person said is one", () => {
+    const reminder = (why: string) =>
+      entry({ type: "prompted", id: why, blocks: [{ type: "text", text: "x" }], origin: "harness", why });
+    const before = [reminder("instructions"), reminder("output_style"), reminder("mention")];
+    const said = entry({ type: "prompted", id: "p", blocks: [{ type: "text", text: "see @f.txt" }] });
+    const fold = folded(...before, said, reminder("repeat"));
+    expect(fold.items.map((item) => item.id)).toEqual(["p", "repeat"]);
+  });
+
   test("a run of looking around is one item, and words end it", () => {
     const text = { type: "block_done", message_id: "t", index: 0, block: { type: "text", text: "Hm." } };
     const fold = folded(

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from bobstay.engine.reminders import REPEATED
 from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import (
@@ -71,8 +72,9 @@ def project(entry: LogEntry, into: RowChanges) -> None:
         case Prompted(id=id, blocks=blocks, origin=origin):
             kind = "user" if origin == "human" else "harness"
             rows.message(id, kind, origin=origin if origin == "human" else f"{origin}:{envelope.event.why}")
+            searchable = envelope.event.why not in REPEATED
             for index, block in enumerate(blocks):
-                rows.part(id, index, block)
+                rows.part(id, index, block, searchable=searchable)
         case BlockDone(message_id=id, index=index, block=block):
             rows.message(id, "assistant", model=envelope.event.model or None)
             rows.part(id, index, block, partial=envelope.event.partial)
@@ -249,7 +251,9 @@ class _EntryRows:
         """A row of the transcript that is not a message: identified by its entry."""
         self.message(f"entry-{self.seq}", kind, data=shorten_json(data)[0])
 
-    def part(self, message_id: str, index: int, block: Block, *, partial: bool = False) -> None:
+    def part(
+        self, message_id: str, index: int, block: Block, *, partial: bool = False, searchable: bool = True
+    ) -> None:
         kind, text, length, call_id, media_type = "text", "", 0, None, None
         match block:
             case Text(text=original):
@@ -267,7 +271,7 @@ class _EntryRows:
         row: Row = {"session_id": self.session_id, "message_id": bounded_id(message_id), "place": clamp_integer(index)}
         row.update(seq=self.seq, kind=kind, text=text, length=length, call_id=call_id, media_type=media_type)
         self.into.parts.append({**row, "partial": partial})
-        if text:
+        if text and searchable:
             self.document(kind, f"{row['message_id']}/{row['place']}", text)
 
     def _called(self, message_id: str, call: ToolCall) -> None:

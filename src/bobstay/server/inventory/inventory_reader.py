@@ -13,7 +13,8 @@ from bobstay.config.environment import Environment
 from bobstay.config.settings_files import BrokenSettings, LoadedSettings, load
 from bobstay.config.trust import check_trust
 from bobstay.context.git_status import current_branch, find_repository
-from bobstay.context.instructions import Instruction, project_instructions, user_instructions
+from bobstay.context.instruction_reader import Instruction
+from bobstay.context.instructions import InstructionFiles, InstructionScope
 from bobstay.permissions.access import Effect
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import BEHAVIORS, Rule
@@ -91,7 +92,7 @@ class InventoryReader:
             hooks=hooks_of(files, problems, trusted=trusted),
             skills=(),
             agents=(),
-            instructions=self._instructions(view.cwd, trusted=trusted),
+            instructions=self._instructions(view.cwd, loaded, trusted=trusted),
             sandbox=self._sandbox(loaded, view.cwd),
             capabilities=capabilities(view),
             problems=tuple(problems[:50]),
@@ -173,16 +174,21 @@ class InventoryReader:
         problem = "" if found.kind else "; ".join(f"{name}: {why}" for name, why in found.found if why)
         return SandboxState(True, found.kind, problem[:500])
 
-    def _instructions(self, cwd: str, *, trusted: bool) -> tuple[InstructionFile, ...]:
+    def _instructions(self, cwd: str, loaded: LoadedSettings | None, *, trusted: bool) -> tuple[InstructionFile, ...]:
         paths = self._environment.paths
-        own = user_instructions(paths.bobstay, paths.claude, home=paths.home)
         repository = find_repository(cwd)
-        known = {instruction.path for instruction in own}
-        project = project_instructions(cwd, os.path.dirname(repository) if repository else cwd, imports=trusted)
-        nearer = [instruction for instruction in project if instruction.path not in known]
+        scope = InstructionScope(
+            cwd=cwd,
+            top=os.path.dirname(repository) if repository else cwd,
+            home=paths.home,
+            own=(paths.bobstay, paths.claude),
+            trusted=trusted,
+            excludes=loaded.settings.claude_md_excludes if loaded is not None else (),
+        )
+        found = InstructionFiles(scope).find()
         return (
-            *(InstructionFile(each.path, _size(each), "user", True) for each in own),
-            *(InstructionFile(each.path, _size(each), "project", trusted) for each in nearer),
+            *(InstructionFile(each.path, _size(each), "user", True) for each in found.own),
+            *(InstructionFile(each.path, _size(each), "project", trusted) for each in found.project),
         )
 
     def _command_folders(self, stack: ExitStack, cwd: str, *, trusted: bool) -> list[CommandFolder]:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from bobstay.model.message import Image, ReplyPart, Text
 from bobstay.permissions.access import Access
@@ -189,15 +190,7 @@ def _read_notebook(target: ToolPath, args: ReadArgs) -> Outcome:
 
 
 def _with_instructions(outcome: Outcome, target: ToolPath, context: Context) -> Outcome:
-    """Add instruction files that apply to this path and were not shown yet."""
+    """Add a reminder of instruction files that apply to this path and were not told yet."""
     instructions_for = context.services.instructions_for
-    text = instructions_for(target.path) if instructions_for is not None else ""
-    if not text:
-        return outcome
-    reminder = f"<system-reminder>\n{text}\n</system-reminder>"
-    content: str | tuple[ReplyPart, ...]
-    if isinstance(outcome.content, str):
-        content = f"{outcome.content}\n\n{reminder}"
-    else:
-        content = (*outcome.content, Text(reminder))
-    return Outcome(content, outcome.display, files=outcome.files)
+    reminder = instructions_for(target.path) if instructions_for is not None else ""
+    return replace(outcome, reminder=reminder) if reminder else outcome
