@@ -65,8 +65,9 @@ class FileLedger(Protocol):
         ...
 
 
-Need: TypeAlias = Literal["", "person", "search", "schema"]
-"""What a session must provide for a tool to be offered: a person to ask, a search engine, an output schema."""
+Need: TypeAlias = Literal["", "person", "search", "schema", "patch"]
+"""What a session must provide for a tool to be offered: a person to ask, a search engine, an output schema, a model
+trained on the patch format."""
 
 
 class ToolServices(Struct):
