@@ -62,6 +62,8 @@ def build_tool_registry(
     available: set[Any] = {"person"} if can_ask else set()
     if services.search is not None:
         available.add("search")
+    if start.routes.info(start.model).patches:
+        available.add("patch")
     return ToolRegistry.load(
         available=available,
         base=start.options.tools,
