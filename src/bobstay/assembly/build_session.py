@@ -156,7 +156,7 @@ async def _assemble(
     start.warnings.extend(registry.warnings)
     projection = _build_projection(start)
     auto = AutoModeApproval(lambda: _build_advisor(start, journal))
-    _replay(start, tool_environment, auto)
+    _replay(start, tool_environment, policy, auto)
     toolbox = Toolbox(
         registry,
         judge=policy if start.loaded.trusted else UntrustedJudge(policy),
@@ -241,12 +241,20 @@ def _restore_state(start: StartContext, mode: str) -> State:
     return msgspec.structs.replace(state, mode=mode, running=False, model=model, chosen=chosen)
 
 
-def _replay(start: StartContext, tool_environment: ToolEnvironment, auto: AutoModeApproval) -> None:
+def _replay(start: StartContext, tool_environment: ToolEnvironment, policy: Policy, auto: AutoModeApproval) -> None:
     """Bring the folds that a resumed session continues up to its last entry. Rules and mode begin anew."""
     for envelope in start.history.branch:
         tool_environment.apply(envelope.event)
         auto.apply(envelope.event)
         start.redactor.remember_placeholders(envelope.event)
+    if tool_environment.root != tool_environment.origin:  # it was left in a worktree
+        if tool_environment.root.is_dir():
+            policy.set_root(str(tool_environment.root))
+            policy.set_cwd(str(tool_environment.cwd))
+            return
+        gone = tool_environment.root
+        tool_environment.set_root(tool_environment.origin)
+        start.warnings.append(f"The worktree {gone} is gone: the session works in {start.cwd} again.")
 
 
 def _build_agent(start: StartContext, toolbox: Toolbox, policy: Policy, state: State) -> Agent:

@@ -9,6 +9,7 @@ from bobstay.assembly.start_context import StartContext
 from bobstay.assembly.trust_policy import inherited_variables
 from bobstay.context.instructions import NestedInstructions
 from bobstay.engine.journal import Journal
+from bobstay.git_files.git_directory import find_repository
 from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.permissions.policy import Policy
 from bobstay.tools.base import Tool, ToolServices
@@ -35,6 +36,7 @@ def build_services(start: StartContext, policy: Policy, shells: ShellSession, jo
         denied_reads=lambda: policy.read_filter,
         tasks=lambda: journal.state.tasks,
         plan_file=Path(start.environment.paths.bobstay, "plans", f"{start.session_id}.md"),
+        worktree=start.loaded.settings.worktree,
         is_unread=journal.is_unread,
     )
 
@@ -64,6 +66,8 @@ def build_tool_registry(
         available.add("search")
     if start.routes.info(start.model).patches:
         available.add("patch")
+    if find_repository(start.cwd) is not None:
+        available.add("repository")
     return ToolRegistry.load(
         available=available,
         base=start.options.tools,

@@ -14,6 +14,7 @@ SCALARS = (
     "search",
     "timeouts",
     "bash",
+    "worktree",
     "effort",
     "language",
     "append_system_prompt",

@@ -64,6 +64,13 @@ class SearchSettings(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Name of the environment variable that holds the key; the key itself does not belong in a file."""
 
 
+class WorktreeSettings(Struct, frozen=True, rename="camel", omit_defaults=True):
+    folder: str | None = None
+    """Where worktrees are created, absolute or relative to the repository; beside the repository by default."""
+    branch_prefix: str | None = None
+    """What the names of their branches begin with; `worktree-` by default."""
+
+
 class ProviderSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A model server under a name of the user's choice, or, under the name of a built-in provider, changes to it."""
 
@@ -110,6 +117,7 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     search: SearchSettings | None = None
     timeouts: Timeouts | None = None
     bash: BashSettings | None = None
+    worktree: WorktreeSettings | None = None
     auto_mode: AutoMode = AutoMode()
     sandbox: SandboxSettings = SandboxSettings()
     mcp_servers: dict[str, Any] = {}
