@@ -15,6 +15,7 @@ SCALARS = (
     "timeouts",
     "bash",
     "worktree",
+    "lsp",
     "effort",
     "language",
     "append_system_prompt",

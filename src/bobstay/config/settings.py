@@ -71,6 +71,25 @@ class WorktreeSettings(Struct, frozen=True, rename="camel", omit_defaults=True):
     """What the names of their branches begin with; `worktree-` by default."""
 
 
+class LspServer(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A language server of the user's choice."""
+
+    command: tuple[str, ...] = ()
+    languages: dict[str, str] = {}
+    """File name endings with their dot, and the name of the language, such as `{".lua": "lua"}`."""
+    root_markers: tuple[str, ...] = ()
+    """Files at the top of a project."""
+    options: dict[str, Any] = {}
+    """Its `initializationOptions`."""
+
+
+class LspSettings(Struct, frozen=True, rename="camel", omit_defaults=True):
+    enabled: bool | None = None
+    servers: dict[str, LspServer] = {}
+    diagnose_edits: bool | None = None
+    """Tell the model of new errors after an edit; true by default."""
+
+
 class ProviderSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A model server under a name of the user's choice, or, under the name of a built-in provider, changes to it."""
 
@@ -118,6 +137,7 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     timeouts: Timeouts | None = None
     bash: BashSettings | None = None
     worktree: WorktreeSettings | None = None
+    lsp: LspSettings | None = None
     auto_mode: AutoMode = AutoMode()
     sandbox: SandboxSettings = SandboxSettings()
     mcp_servers: dict[str, Any] = {}

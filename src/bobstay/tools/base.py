@@ -15,6 +15,7 @@ from bobstay.tools.tool_error import ToolError as ToolError  # noqa: PLC0414 - r
 if TYPE_CHECKING:
     from bobstay.config.settings import WorktreeSettings
     from bobstay.http.network import Network
+    from bobstay.tools.lsp.language_servers import LanguageServers
     from bobstay.tools.search_engines import SearchEngine
     from bobstay.tools.shell_session import ShellSession
 
@@ -68,9 +69,9 @@ class FileLedger(Protocol):
         ...
 
 
-Need: TypeAlias = Literal["", "person", "search", "schema", "patch", "repository"]
+Need: TypeAlias = Literal["", "person", "search", "schema", "patch", "repository", "languages"]
 """What a session must provide for a tool to be offered: a person to ask, a search engine, an output schema, a model
-trained on the patch format, a git repository."""
+trained on the patch format, a git repository, a language server."""
 
 
 class ToolServices(Struct):
@@ -91,6 +92,8 @@ class ToolServices(Struct):
     """Returns the current task list."""
     plan_file: Path | None = None
     worktree: "WorktreeSettings | None" = None
+    languages: "LanguageServers | None" = None
+    """The language servers of this machine; None where there is none, or the folder is not trusted."""
     is_unread: Callable[[str], bool] | None = None
     """Whether the model still has to be notified that the background command with this id ended."""
 

@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import EVERYTHING, Args, Claim, Context, Outcome, Tool, ToolError
+from bobstay.tools.files.edit_diagnostics import with_new_errors
 from bobstay.tools.files.file_content import decode
 from bobstay.tools.files.file_update import can_inspect, describe_hard_links
 from bobstay.tools.files.numbered_lines import number_changed_lines
@@ -64,7 +65,8 @@ class ApplyPatch(Tool[ApplyPatchArgs]):
 
     async def run(self, args: ApplyPatchArgs, context: Context) -> Outcome:
         sections = _sections(args)
-        return await offload(lambda cancelled: _apply(sections, context, cancelled))
+        outcome = await offload(lambda cancelled: _apply(sections, context, cancelled))
+        return await with_new_errors(outcome, context)
 
 
 def _sections(args: ApplyPatchArgs) -> tuple[FileSection, ...]:
