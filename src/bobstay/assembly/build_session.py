@@ -174,6 +174,8 @@ async def _assemble(
     background.record_lost()
     session_start = NO_OPINION
     closers: list[Closer] = [toolbox.close, shells.close, start.routes.close]
+    if services.languages is not None:
+        closers.insert(1, services.languages.close)
     if commands is not None:
         session_start = await run_session_start(commands, start, tool_environment, toolbox.facts)
         closers.append(lambda: run_session_end(commands, toolbox.facts))
