@@ -120,5 +120,6 @@ async def _locations(server: "LanguageServer", args: LspArgs, real: str, column:
 
     question: Literal["definition", "references"] = "definition" if args.operation == "definition" else "references"
     answer = await server.ask(question, real, (args.line or 1) - 1, column)
-    listed = await to_thread(describe_locations, answer, context)
+    denied = context.services.denied_reads() if context.services.denied_reads is not None else None
+    listed = await to_thread(describe_locations, answer, context.directories, denied)
     return Outcome(listed or f"No {question} found for this place.")

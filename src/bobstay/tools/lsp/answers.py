@@ -2,10 +2,12 @@
 
 import asyncio
 import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
-from bobstay.tools.base import Context, ToolError
 from bobstay.tools.lsp.source_text import from_uri, from_utf16, read_source, split_lines
+from bobstay.tools.tool_error import ToolError
 
 MAX_LOCATIONS = 100
 _MAX_SYMBOLS = 500
@@ -46,13 +48,15 @@ def describe_hover(answer: Any) -> str:
     return text if len(text) <= _LONGEST_HOVER else f"{text[:_LONGEST_HOVER]}\n... [cut]"
 
 
-def describe_locations(answer: Any, context: Context) -> str:
-    """One line a place: path, line, column and the line itself, where reading it is allowed. Reads files."""
+def describe_locations(answer: Any, directories: Iterable[Path], denied: Callable[[str], bool] | None = None) -> str:
+    """One line a location: path, line and column, and in working directories the text of the line. Reads files.
+
+    Files that may not be read, by `denied`, are left out.
+    """
     given = answer if isinstance(answer, list) else [answer]
-    places = list(dict.fromkeys(place for each in given if (place := _place(each)) is not None))
-    denied = context.services.denied_reads() if context.services.denied_reads is not None else None
-    allowed = [place for place in places if denied is None or not denied(place[0])]
-    roots = [os.path.realpath(each).rstrip("/") + "/" for each in context.directories]
+    found = dict.fromkeys(position for each in given if (position := _position(each)) is not None)
+    allowed = [position for position in found if denied is None or not denied(position[0])]
+    roots = [os.path.realpath(each).rstrip("/") + "/" for each in directories]
     shown: list[str] = []
     sources: dict[str, list[str]] = {}
     for path, line, units in allowed[:MAX_LOCATIONS]:
@@ -92,7 +96,7 @@ def _add_symbols(given: Any, depth: int, lines: list[str]) -> None:
         _add_symbols(each.get("children"), depth + 1, lines)
 
 
-def _place(given: Any) -> tuple[str, int, int] | None:
+def _position(given: Any) -> tuple[str, int, int] | None:
     """The path, line and UTF-16 column of a Location or LocationLink."""
     if not isinstance(given, dict):
         return None

@@ -4,11 +4,11 @@ import asyncio
 import os
 from pathlib import Path
 
-from bobstay.tools.base import ToolError
 from bobstay.tools.lsp.diagnostic import Diagnostic, new_errors
 from bobstay.tools.lsp.language_server import START_SECONDS, LanguageServer
 from bobstay.tools.lsp.rpc_connection import ServerFailedError
 from bobstay.tools.lsp.server_table import ServerSpec
+from bobstay.tools.tool_error import ToolError
 
 EDIT_SECONDS = 1.0
 """How long an edit waits for diagnostics, all its files together."""
