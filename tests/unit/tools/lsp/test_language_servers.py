@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
@@ -18,7 +19,7 @@ from bobstay.tools.lsp.language_servers import LanguageServers
 from bobstay.tools.lsp.server_table import ServerSpec
 from tests.kit import scripted_language_server
 from tests.kit.tool_context import ledger_of, make_context
-from tests.kit.waiting import until
+from tests.kit.waiting import until, wait_until
 
 SESSION = "5e551035-0000-4000-8000-00000000c0de"
 Open: TypeAlias = Callable[..., Context]
@@ -225,3 +226,28 @@ async def test_an_edit_is_made_although_the_server_died(open_with: Open, tmp_pat
     with pytest.raises(ToolError):
         await ask(context)
     assert await write(context, "BAD a\n", "n.txt") == f"Created {tmp_path}/n.txt (1 line)."
+
+
+KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from bobstay.tools.lsp.language_servers import LanguageServers
+from bobstay.tools.lsp.server_table import ServerSpec
+
+async def main() -> None:
+    spec = ServerSpec("scripted", (sys.executable, sys.argv[1], "stays"), {".txt": "text"})
+    servers = LanguageServers({".txt": spec}, {"PATH": "/usr/bin:/bin"}, sys.argv[2])
+    await servers.server_for(f"{os.getcwd()}/a.txt", (Path(os.getcwd()),))
+    print("started", flush=True)
+    os.kill(os.getpid(), 9)
+
+asyncio.run(main())
+"""
+
+
+def test_servers_end_when_the_session_is_killed(tmp_path: Path) -> None:
+    """H1-12"""
+    command = [sys.executable, "-c", KILLED, scripted_language_server.__file__, SESSION]
+    done = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stdout) == (-9, b"started\n")
+    wait_until(lambda: not session_processes())
