@@ -63,13 +63,22 @@ def serve() -> None:
             publish(document["uri"], document["version"], params["contentChanges"][0]["text"])
         elif method == "textDocument/hover":
             misbehave()
-            send(id=number, result={"contents": {"kind": "plaintext", "value": f"process {os.getpid()}"}})
+            value = configuration() if BEHAVIOUR == "configured" else f"process {os.getpid()}"
+            send(id=number, result={"contents": {"kind": "plaintext", "value": value}})
         elif method == "exit" and BEHAVIOUR != "stays":
             return
         elif number is not None and method != "shutdown":
             send(id=number, error={"code": -32601, "message": f"no {method} here"})
         elif number is not None and BEHAVIOUR != "stays":
             send(id=number, result=None)
+
+
+def configuration() -> str:
+    """What bobstay answers when it is asked for settings."""
+    sections = [{"section": "python"}, {"section": "python.analysis"}, {"section": "other"}]
+    send(id="settings", method="workspace/configuration", params={"items": sections})
+    answer = receive()
+    return json.dumps(answer and answer.get("result"))
 
 
 def misbehave() -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+from glob import escape as glob_escape
+from glob import glob
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -30,6 +32,7 @@ _CAPABILITIES = {
         "documentSymbol": {"hierarchicalDocumentSymbolSupport": True},
     },
 }
+_PYTHON_SECTIONS = ("python", "python.analysis", "basedpyright", "basedpyright.analysis")
 
 
 class OpenDocument(Struct):
@@ -227,8 +230,10 @@ class LanguageServer:
                 raise LookupError(method)
 
     def _configuration(self, item: Any) -> Any:
+        """The project's own packages, for servers for Python: as folders to read, not as an interpreter to run."""
         section = item.get("section") if isinstance(item, dict) else None
-        python = os.path.join(self.project, ".venv/bin/python")
-        if section == "python" and self.spec.runs_project and os.path.exists(python):
-            return {"pythonPath": python}
-        return None
+        if section not in _PYTHON_SECTIONS:
+            return None
+        found = sorted(glob(os.path.join(glob_escape(self.project), ".venv/lib/python3*/site-packages")))
+        analysis = {"extraPaths": found[:1]} if found else {}
+        return analysis if section.endswith(".analysis") else {"analysis": analysis}

@@ -4,6 +4,7 @@ import asyncio
 import os
 from pathlib import Path
 
+from bobstay.config.trust import filter_search_path
 from bobstay.tools.lsp.diagnostic import Diagnostic, new_errors
 from bobstay.tools.lsp.language_server import START_SECONDS, LanguageServer
 from bobstay.tools.lsp.rpc_connection import ServerFailedError
@@ -15,6 +16,8 @@ EDIT_SECONDS = 1.0
 MAX_SERVERS = 8
 MAX_DEATHS = 3
 _SHOWN = 10
+_PYTHON_FOLDERS = frozenset({"VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "PYTHONPATH", "NODE_PATH"})
+"""Variables that lead servers to programs and modules."""
 
 
 class LanguageServers:
@@ -80,7 +83,7 @@ class LanguageServers:
                 return present
             if present is not None:
                 await self._bury(key, present)
-            return await self._start(key, spec)
+            return await self._start(key, spec, directories)
 
     async def errors_after_edit(self, paths: tuple[str, ...]) -> str:
         """The new errors of files that were just written, for those with a running server; "" if there are none.
@@ -115,7 +118,7 @@ class LanguageServers:
         ]
         return max(candidates, key=lambda server: len(server.project), default=None)
 
-    async def _start(self, key: tuple[str, str], spec: ServerSpec) -> LanguageServer:
+    async def _start(self, key: tuple[str, str], spec: ServerSpec, directories: tuple[Path, ...]) -> LanguageServer:
         if self._deaths.get(key, 0) >= MAX_DEATHS:
             raise ToolError(
                 f"The language server {spec.name} ended {MAX_DEATHS} times and is not started again in this session. "
@@ -125,7 +128,10 @@ class LanguageServers:
             oldest = next(iter(self._servers))
             await self._servers.pop(oldest).close()
         self._started += 1
-        server = LanguageServer(spec, key[1], self._environment, f"{self._session_id}:lsp{self._started}")
+        environment = self._environment
+        if not spec.runs_project:
+            environment = _without_project(environment, (key[1], *map(str, directories)))
+        server = LanguageServer(spec, key[1], environment, f"{self._session_id}:lsp{self._started}")
         try:
             await server.start(self._start_seconds)
         except ServerFailedError as error:
@@ -171,6 +177,20 @@ def _describe(path: str, server: str, errors: list[Diagnostic], *, known: bool) 
     more = f"\n... and {len(errors) - _SHOWN} more" if len(errors) > _SHOWN else ""
     listed = "\n".join(f"{path}:{each.describe()}" for each in errors[:_SHOWN])
     return f"The language server {server} {what} in the file:\n{listed}{more}"
+
+
+def _without_project(environment: dict[str, str], folders: tuple[str, ...]) -> dict[str, str]:
+    """The variables for a server whose start nobody was asked about: it finds no programs in the project.
+
+    Servers for Python run the interpreter they find, and what lies in the project may have been written by the model.
+    """
+    real = tuple(os.path.realpath(folder) for folder in folders)
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if name not in _PYTHON_FOLDERS or not any(_inside(os.path.realpath(value), folder) for folder in real)
+    }
+    return {**kept, "PATH": filter_search_path(environment.get("PATH", ""), *real)}
 
 
 def _project(path: str, spec: ServerSpec, directories: tuple[Path, ...]) -> str:

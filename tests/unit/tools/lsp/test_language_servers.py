@@ -1,6 +1,7 @@
 """Language servers that hang, die, send garbage or too much, and what edits and questions get of them."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -161,6 +162,32 @@ async def test_the_end_of_the_session_leaves_no_process(open_with: Open, behavio
     assert len(session_processes()) == 2
     await servers_of(context).close()
     assert not session_processes()
+
+
+async def test_a_server_that_was_not_asked_about_finds_no_programs_of_the_project(tmp_path: Path) -> None:
+    """H1-4"""
+    variables = {"PATH": f"{tmp_path}/.venv/bin:/usr/bin:/bin", "VIRTUAL_ENV": f"{tmp_path}/.venv", "LANG": "C.UTF-8"}
+    command = (sys.executable, scripted_language_server.__file__)
+    for name, asked in (("unasked", False), ("asked", True)):
+        spec = ServerSpec(name, command, {".txt": "text"}, runs_project=asked)
+        servers = LanguageServers({".txt": spec}, variables, SESSION)
+        server = await servers.server_for(str(tmp_path / "a.txt"), (tmp_path,))
+        given = Path(f"/proc/{server.pid}/environ").read_text().split("\0")
+        assert "LANG=C.UTF-8" in given
+        assert any(str(tmp_path) in variable for variable in given) is asked
+        await servers.close()
+
+
+async def test_servers_for_python_are_told_where_the_packages_of_the_project_are(
+    open_with: Open, tmp_path: Path
+) -> None:
+    """H1-4"""
+    context = open_with("configured")
+    assert await ask(context) == '[{"analysis": {}}, {}, null]'
+    packages = tmp_path / ".venv/lib/python3.11/site-packages"
+    packages.mkdir(parents=True)
+    told = json.dumps({"extraPaths": [str(packages)]})
+    assert await ask(context) == f'[{{"analysis": {told}}}, {told}, null]'
 
 
 async def test_requests_of_a_server_are_answered_or_refused(open_with: Open) -> None:
