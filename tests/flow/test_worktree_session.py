@@ -6,6 +6,7 @@ import pytest
 
 from bobstay.assembly.session import AgentSession
 from bobstay.model.event import ToolDone
+from bobstay.model.message import Text, ToolReply
 from tests.kit.environments import model_variables
 from tests.kit.repositories import git, repository
 from tests.kit.user_folders import UserFolders
@@ -77,9 +78,25 @@ async def test_a_worktree_that_is_gone_at_a_resume_is_said(user: UserFolders, mo
     await session.close()
     git(user.work, "worktree", "remove", f"{user.work}.worktrees/fix")
     session = await open_session(user, resume=session.id)
-    assert any("fix is gone: the session works in" in warning for warning in session.warnings)
+    assert any("fix is gone or another one: the session works in" in warning for warning in session.warnings)
     done = await run(session, model, "again", Call("Bash", {"command": "pwd"}, "p"))
     assert done[0].reply.text.strip() == str(user.work)
+    await session.close()
+
+
+async def test_a_log_that_names_another_folder_does_not_open_it(
+    user: UserFolders, model: ModelServer, tmp_path: Path
+) -> None:
+    """H7-6"""
+    elsewhere = repository(tmp_path / "elsewhere")
+    session = await open_session(user)
+    moved = ToolDone(ToolReply("x", (Text("moved"),)), root=str(elsewhere))
+    session.driver.journal.record(moved)
+    await session.close()
+    session = await open_session(user, resume=session.id)
+    assert any("elsewhere is gone" in warning for warning in session.warnings)
+    (done,) = await run(session, model, "go", Call("Read", {"file_path": str(elsewhere / "readme")}, "r"))
+    assert done.denied
     await session.close()
 
 

@@ -28,6 +28,7 @@ from bobstay.engine.limits import Limits
 from bobstay.engine.state import State
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
+from bobstay.git_files.git_directory import is_worktree_beside
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookFacts, HookName, HookOutcome, Hooks
 from bobstay.model.event import InteractionOpened
 from bobstay.permissions.policy import Policy
@@ -250,13 +251,14 @@ def _replay(start: StartContext, tool_environment: ToolEnvironment, policy: Poli
         auto.apply(envelope.event)
         start.redactor.remember_placeholders(envelope.event)
     if tool_environment.root != tool_environment.origin:  # it was left in a worktree
-        if tool_environment.root.is_dir():
+        # A log grants nothing by itself: only a worktree of the same repository is entered again.
+        if tool_environment.root.is_dir() and is_worktree_beside(str(tool_environment.root), start.cwd):
             policy.set_root(str(tool_environment.root))
             policy.set_cwd(str(tool_environment.cwd))
             return
         gone = tool_environment.root
         tool_environment.set_root(tool_environment.origin)
-        start.warnings.append(f"The worktree {gone} is gone: the session works in {start.cwd} again.")
+        start.warnings.append(f"The worktree {gone} is gone or another one: the session works in {start.cwd} again.")
 
 
 def _build_agent(start: StartContext, toolbox: Toolbox, policy: Policy, state: State) -> Agent:
