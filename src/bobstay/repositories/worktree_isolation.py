@@ -136,12 +136,11 @@ def _new_path(repo: Repo, settings: WorktreeSettings, stem: str) -> str:
     folder = worktree_folder(repo.top, settings)
     try:
         path = free_path(folder, stem)
-        if f"{folder}/".startswith(f"{repo.top.rstrip('/')}/"):
+        ignore = os.path.join(folder, ".gitignore")
+        if f"{folder}/".startswith(f"{repo.top.rstrip('/')}/") and not os.path.lexists(ignore):
             # It was asked for inside the tree: git is not to list it there as new files.
-            with open(os.path.join(folder, ".gitignore"), "x") as file:
+            with open(ignore, "x") as file:
                 file.write("*\n")
-    except FileExistsError:
-        pass
     except OSError as error:
         text = f"The folder {folder} for worktrees cannot be used: {error.strerror}."
         raise GitError("not_supported", f"{text} Name another one in the settings (worktree.folder).") from None

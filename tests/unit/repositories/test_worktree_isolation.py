@@ -111,6 +111,9 @@ async def test_what_cannot_be_made_says_why(project: Path, tmp_path: Path) -> No
     settings = WorktreeSettings(folder=str(project / "readme" / "x"))
     with pytest.raises(GitError, match=r"cannot be used: Not a directory.*worktree\.folder"):
         await create_worktree(str(project), "one", ENVIRONMENT, settings=settings)
+    taken = WorktreeSettings(folder=str(project / "readme"))
+    with pytest.raises(GitError, match=r"cannot be used: File exists"):
+        await create_worktree(str(project), "one", ENVIRONMENT, settings=taken)
     with pytest.raises(GitError, match="not the top of a worktree"):
         await inspect_worktree(str(project), ENVIRONMENT)
     with pytest.raises(GitError, match="is gone"):
