@@ -103,6 +103,25 @@ async def test_files_already_written_are_put_back_when_a_later_one_fails(context
     assert not (tmp_path / "c").exists()
 
 
+async def test_files_already_written_are_put_back_when_a_patch_contradicts_itself(
+    context: Context, tmp_path: Path
+) -> None:
+    """H1-4"""
+    (tmp_path / "a").write_text("one\n")
+    (tmp_path / "a").chmod(0o751)
+    (tmp_path / "m").write_text("moved\n")
+    await read(context, "a", "m")
+    with pytest.raises(ToolError, match=r"All files of the patch are as they were"):
+        await patch(
+            context,
+            "*** Update File: a\n-one\n+1\n*** Update File: m\n*** Move to: n\n"
+            "*** Add File: x\n+1\n*** Add File: x/y\n+2",
+        )
+    assert (tmp_path / "a").read_text() == "one\n"
+    assert os.stat(tmp_path / "a").st_mode & 0o777 == 0o751
+    assert sorted(os.listdir(tmp_path)) == ["a", "m"]
+
+
 async def test_files_already_written_are_put_back_when_a_directory_is_a_file(context: Context, tmp_path: Path) -> None:
     """H1-4"""
     (tmp_path / "a").write_text("one\n")
