@@ -16,7 +16,15 @@ from bobstay.cli.flag_parser import UsageError, parse_arguments
 from bobstay.cli.flags import FLAGS, Flag
 from bobstay.cli.main import COMMANDS
 from bobstay.config.secret_variables import PROVIDER_VARIABLES, SEARCH_VARIABLES
-from bobstay.config.settings import BashSettings, Permissions, SearchSettings, Settings, Timeouts
+from bobstay.config.settings import (
+    BashSettings,
+    LspSettings,
+    Permissions,
+    SearchSettings,
+    Settings,
+    Timeouts,
+    WorktreeSettings,
+)
 from bobstay.http.client import HttpClient
 from bobstay.model.event import Durable, Ending, MessageDone, ToolDone
 from bobstay.model.live_events import Live, TextDelta
@@ -161,6 +169,8 @@ def test_every_setting_is_documented() -> None:
         "timeouts": Timeouts,
         "bash": BashSettings,
         "search": SearchSettings,
+        "worktree": WorktreeSettings,
+        "lsp": LspSettings,
     }
     wanted = {field.encode_name for field in msgspec.structs.fields(Settings)} - parts.keys() - {" extra"}
     wanted |= {f"{key}.{field.encode_name}" for key, part in parts.items() for field in msgspec.structs.fields(part)}

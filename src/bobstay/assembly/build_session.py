@@ -33,6 +33,7 @@ from bobstay.engine.running_agent import ParentAgent
 from bobstay.engine.state import State
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
+from bobstay.git_files.git_directory import is_worktree_beside
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookFacts, HookName, HookOutcome, Hooks
 from bobstay.model.event import Durable, InteractionOpened, PermissionsChanged
 from bobstay.permissions.policy import Policy
@@ -185,7 +186,7 @@ async def _assemble(
     )
     projection = _build_projection(start)
     auto = AutoModeApproval(lambda: _build_advisor(start, journal))
-    _replay(start, tool_environment, auto)
+    _replay(start, tool_environment, policy, auto)
     toolbox = Toolbox(
         registry,
         judge=policy if start.loaded.trusted else UntrustedJudge(policy),
@@ -208,6 +209,8 @@ async def _assemble(
     background.record_lost()
     session_start = NO_OPINION
     closers: list[Closer] = [tree.close, toolbox.close, shells.close, start.routes.close]
+    if services.languages is not None:
+        closers.insert(2, services.languages.close)
     if commands is not None:
         session_start = await run_session_start(commands, start, tool_environment, toolbox.facts)
         closers.append(lambda: run_session_end(commands, toolbox.facts))
@@ -284,13 +287,22 @@ def _restore_state(start: StartContext, mode: str) -> State:
     return msgspec.structs.replace(state, mode=mode, running=False, model=model, chosen=chosen)
 
 
-def _replay(start: StartContext, tool_environment: ToolEnvironment, auto: AutoModeApproval) -> None:
+def _replay(start: StartContext, tool_environment: ToolEnvironment, policy: Policy, auto: AutoModeApproval) -> None:
     """Bring the folds that a resumed session continues up to its last entry. Rules and mode begin anew."""
     for envelope in start.history.branch:
         if not envelope.agent:
             tool_environment.apply(envelope.event)
             auto.apply(envelope.event)
         start.redactor.remember_placeholders(envelope.event)
+    if tool_environment.root != tool_environment.origin:  # it was left in a worktree
+        # A log grants nothing by itself: only a worktree of the same repository is entered again.
+        if tool_environment.root.is_dir() and is_worktree_beside(str(tool_environment.root), start.cwd):
+            policy.set_root(str(tool_environment.root))
+            policy.set_cwd(str(tool_environment.cwd))
+            return
+        gone = tool_environment.root
+        tool_environment.set_root(tool_environment.origin)
+        start.warnings.append(f"The worktree {gone} is gone or another one: the session works in {start.cwd} again.")
 
 
 def _build_projection(start: StartContext) -> "ClaudeProjection | None":

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bobstay.assembly.start_context import StartContext
-from bobstay.assembly.trust_policy import inherited_variables
+from bobstay.assembly.trust_policy import child_environment, inherited_variables
 from bobstay.context.instructions import InstructionFiles
 from bobstay.engine.journal import Journal
 from bobstay.engine.toolbox import Attach, Toolbox
+from bobstay.git_files.git_directory import find_repository
 from bobstay.model.event import Durable
 from bobstay.model.message import Block
 from bobstay.permissions.access import Access, Effect, PolicyDecision
@@ -19,6 +20,7 @@ from bobstay.tools.shell_session import DEFAULT_LIMITS, ShellLimits, ShellSessio
 from bobstay.tools.tool_registry import ToolRegistry
 
 if TYPE_CHECKING:
+    from bobstay.tools.lsp.language_servers import LanguageServers
     from bobstay.tools.search_engines import SearchEngine
 
 SEARCH_BY_KEY = {"SEARXNG_URL": "searxng", "BRAVE_API_KEY": "brave", "TAVILY_API_KEY": "tavily"}
@@ -40,6 +42,8 @@ def build_services(
         denied_reads=lambda: policy.read_filter,
         tasks=lambda: journal.state.tasks,
         plan_file=Path(start.environment.paths.bobstay, "plans", f"{start.session_id}.md"),
+        worktree=start.loaded.settings.worktree,
+        languages=_find_language_servers(start),
         is_unread=journal.is_unread,
     )
 
@@ -67,6 +71,12 @@ def build_tool_registry(
     available: set[Any] = {"agents", *(("person",) if can_ask else ())}
     if services.search is not None:
         available.add("search")
+    if start.routes.info(start.model).patches:
+        available.add("patch")
+    if find_repository(start.cwd) is not None:
+        available.add("repository")
+    if services.languages is not None:
+        available.add("languages")
     return ToolRegistry.load(
         available=available,
         base=start.options.tools,
@@ -94,6 +104,27 @@ def attach_mentioned(toolbox: Toolbox) -> Attach:
         return await attach_mentions(toolbox, blocks)
 
     return attach
+
+
+def _find_language_servers(start: StartContext) -> "LanguageServers | None":
+    """Return the language servers of this machine; None if there is none.
+
+    A server reads and may run what is in the folder, outside the sandbox: not in an untrusted folder, nor where
+    commands are to run in a sandbox.
+    """
+    settings = start.loaded.settings
+    if not start.loaded.trusted or settings.sandbox.enabled:
+        return None
+    from bobstay.tools.lsp.server_table import find_servers
+
+    environment = child_environment(start)
+    found = find_servers(settings.lsp, start.cwd, environment)
+    if not found:
+        return None
+    from bobstay.tools.lsp.language_servers import LanguageServers
+
+    diagnose = settings.lsp is None or settings.lsp.diagnose_edits is not False
+    return LanguageServers(found, environment, start.session_id, diagnose_edits=diagnose)
 
 
 def _shell_limits(start: StartContext) -> ShellLimits:

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from bobstay.assembly.session_policy import SettingsWriter
 from bobstay.assembly.start_context import StartContext
+from bobstay.config.git_hardening import harden_environment
 from bobstay.config.paths import Paths
-from bobstay.context.git_status import harden_environment
 from bobstay.engine.journal import LogObserver
 from bobstay.model.event import Event, PermissionsChanged
 from bobstay.permissions.access import Access, Effect, PolicyDecision

@@ -14,6 +14,8 @@ SCALARS = (
     "search",
     "timeouts",
     "bash",
+    "worktree",
+    "lsp",
     "effort",
     "language",
     "append_system_prompt",

@@ -64,6 +64,32 @@ class SearchSettings(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Name of the environment variable that holds the key; the key itself does not belong in a file."""
 
 
+class WorktreeSettings(Struct, frozen=True, rename="camel", omit_defaults=True):
+    folder: str | None = None
+    """Where worktrees are created, absolute or relative to the repository; beside the repository by default."""
+    branch_prefix: str | None = None
+    """What the names of their branches begin with; `worktree-` by default."""
+
+
+class LspServer(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A language server of the user's choice."""
+
+    command: tuple[str, ...] = ()
+    languages: dict[str, str] = {}
+    """File name endings with their dot, and the name of the language, such as `{".lua": "lua"}`."""
+    root_markers: tuple[str, ...] = ()
+    """Files at the top of a project."""
+    options: dict[str, Any] = {}
+    """Its `initializationOptions`."""
+
+
+class LspSettings(Struct, frozen=True, rename="camel", omit_defaults=True):
+    enabled: bool | None = None
+    servers: dict[str, LspServer] = {}
+    diagnose_edits: bool | None = None
+    """Tell the model of new errors after an edit; true by default."""
+
+
 class ProviderSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A model server under a name of the user's choice, or, under the name of a built-in provider, changes to it."""
 
@@ -110,6 +136,8 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     search: SearchSettings | None = None
     timeouts: Timeouts | None = None
     bash: BashSettings | None = None
+    worktree: WorktreeSettings | None = None
+    lsp: LspSettings | None = None
     auto_mode: AutoMode = AutoMode()
     sandbox: SandboxSettings = SandboxSettings()
     mcp_servers: dict[str, Any] = {}

@@ -7,40 +7,19 @@ import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 
+from bobstay.config.git_hardening import NO_PROGRAMS, USUAL_PATH
 from bobstay.config.trust import filter_search_path
 from bobstay.git_files.git_directory import find_repository, open_repository
 from bobstay.system.child_process import find_program
 from bobstay.system.safe_read import read_regular
 
-__all__ = ["GitStatus", "current_branch", "find_repository", "harden_environment"]
+__all__ = ["GitStatus", "current_branch", "find_repository"]
 
 STATUS_SECONDS = 0.5
 _LINES = 40
 _BRANCH = re.compile(r"[\w./+@#-]{1,200}")
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
-_DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
 
-_NO_PROGRAMS = {
-    "core.fsmonitor": "false",
-    "core.hooksPath": "/dev/null",
-    "core.sshCommand": "ssh",
-    "core.askPass": "",
-    "core.alternateRefsCommand": "true",
-    "core.gitProxy": "",
-    "core.pager": "cat",
-    "credential.helper": "",
-    "diff.ignoreSubmodules": "all",
-    "gpg.program": "gpg",
-    "gpg.ssh.program": "ssh-keygen",
-    "gpg.x509.program": "gpgsm",
-    "interactive.diffFilter": "",
-    "log.showSignature": "false",
-    "protocol.ext.allow": "never",
-    "safe.bareRepository": "explicit",
-    "submodule.recurse": "false",
-    "status.submoduleSummary": "false",
-}
-"""Overrides for the settings by which an untrusted repository's configuration could name a program to run."""
 _QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
 
 
@@ -55,48 +34,6 @@ def current_branch(repository: str) -> str:
     return content[:12] if _COMMIT.fullmatch(content) else ""
 
 
-def harden_environment(environment: Mapping[str, str], folder: str) -> dict[str, str]:
-    """Return the environment for programs started in an untrusted folder.
-
-    Programs are not searched for in the folder itself, and git ignores the programs that the repository's configuration
-    names, as far as they are known in advance. Not all can be known (`include` may name any file), so git also needs
-    permission there.
-    """
-    repository = find_repository(folder)
-    settings = _NO_PROGRAMS | (_drivers(repository) if repository else {})
-    top = os.path.realpath(os.path.dirname(repository)) if repository else folder
-    path = filter_search_path(environment.get("PATH", ""), os.path.realpath(folder), top)
-    kept = {name: value for name, value in environment.items() if name not in ("GIT_DIR", "GIT_WORK_TREE")}
-    count = kept.get("GIT_CONFIG_COUNT", "0")
-    first = int(count) if count.isascii() and count.isdigit() else 0
-    for number, (key, value) in enumerate(settings.items(), first):
-        kept[f"GIT_CONFIG_KEY_{number}"] = key
-        kept[f"GIT_CONFIG_VALUE_{number}"] = value
-    return {**kept, "PATH": path or _DEFAULT_PATH, "GIT_CONFIG_COUNT": str(first + len(settings))}
-
-
-def _drivers(entry: str) -> dict[str, str]:
-    """Settings that replace the filters and converters a repository defines with harmless programs."""
-    from bobstay.git_files.git_config import all_entries
-
-    repository = open_repository(entry)
-    settings: dict[str, str] = {}
-    for directory in dict.fromkeys((repository.common, repository.directory)):
-        for path in (f"{directory}/config", f"{directory}/config.worktree"):
-            for setting in all_entries(path):
-                settings |= _harmless_drivers(setting.section, setting.subsection, setting.key)
-    return settings
-
-
-def _harmless_drivers(section: str, subsection: str, key: str) -> dict[str, str]:
-    driver = f"{section}.{subsection}"
-    if section == "filter" and subsection:
-        return {f"{driver}.process": "", f"{driver}.clean": "cat", f"{driver}.smudge": "cat"}
-    if section == "diff" and subsection:
-        return {f"{driver}.textconv": "cat"} | ({f"{driver}.command": "false"} if key == "command" else {})
-    return {"diff.external": ""} if (section, key) == ("diff", "external") else {}
-
-
 class GitStatus:
     """`git status`, started at once and read when needed. Only for trusted folders: filters may run programs."""
 
@@ -105,10 +42,10 @@ class GitStatus:
         repository = find_repository(cwd)
         top = os.path.realpath(os.path.dirname(repository)) if repository else cwd
         path = filter_search_path(environment.get("PATH", ""), os.path.realpath(cwd), top)
-        program = find_program("git", path) or find_program("git", _DEFAULT_PATH)
+        program = find_program("git", path) or find_program("git", USUAL_PATH)
         if not program:
             return
-        settings = [part for key, value in _NO_PROGRAMS.items() for part in ("-c", f"{key}={value}")]
+        settings = [part for key, value in NO_PROGRAMS.items() for part in ("-c", f"{key}={value}")]
         kept = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
         command = ("status", "--porcelain=v1", "--untracked-files=normal", "--ignore-submodules=all")
         try:

@@ -298,6 +298,7 @@ class CallPipeline:
             input=rewritten,
             files=outcome.files if outcome else {},
             cwd=outcome.cwd if outcome else "",
+            root=outcome.root if outcome else "",
             lines_added=outcome.lines_added if outcome else 0,
             lines_removed=outcome.lines_removed if outcome else 0,
         )

@@ -28,6 +28,7 @@ class ToolEnvironment:
         self.environment = environment
         self.services = services
         self.directories = directories
+        self._origin = root
         self._known: dict[str, str] = {}
         self._shown: dict[str, tuple[str, str]] = {}
         """Content hash, and the call that showed it, of each file that the model saw as a whole."""
@@ -44,6 +45,8 @@ class ToolEnvironment:
             self._known.update(event.files)
             if event.files:
                 self._note_shown(event)
+            if event.root:
+                self.set_root(Path(event.root))
             if event.cwd:
                 self.cwd = Path(event.cwd)
         elif isinstance(event, Prompted):
@@ -54,6 +57,19 @@ class ToolEnvironment:
         elif isinstance(event, PermissionsChanged):
             for update in event.updates:
                 self._change_directories(update)
+
+    def set_root(self, root: Path) -> None:
+        """Work in another directory: a worktree, or the session's own again."""
+        others = tuple(path for path in self.directories if path not in (self.root, root))
+        self.root = self.cwd = root
+        self.directories = (root, *others)
+        if self.services.shells is not None:
+            self.services.shells.cwd = None  # the next command starts in `cwd`
+
+    @property
+    def origin(self) -> Path:
+        """The directory the session was started in."""
+        return self._origin
 
     def context(self, call_id: str, mode: str, report: Callable[[str], None]) -> Context:
         return Context(
@@ -68,6 +84,7 @@ class ToolEnvironment:
             mode=mode,
             services=self.services,
             environment=self.environment,
+            origin=self._origin if self.root != self._origin else None,
         )
 
     def _note_shown(self, done: ToolDone) -> None:

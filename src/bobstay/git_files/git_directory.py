@@ -64,6 +64,15 @@ def open_repository(entry: str) -> GitDirectory:
     return GitDirectory(entry, directory, os.path.realpath(os.path.join(directory, shared)), ambiguous)
 
 
+def is_worktree_beside(folder: str, other: str) -> bool:
+    """Whether `folder` lies in a linked worktree of the repository that `other` belongs to."""
+    own, known = find_repository(folder), find_repository(other)
+    if own is None or known is None:
+        return False
+    repository = open_repository(own)
+    return repository.is_linked() and repository.common == open_repository(known).common
+
+
 def worktree_of(directory: str) -> str:
     """The worktree to which a directory in `worktrees` of a repository points back; "" if it names none."""
     back = _read_target(os.path.join(directory, "gitdir"))

@@ -210,6 +210,8 @@ class ToolDone(ToolEvent, frozen=True, tag="tool_done", omit_defaults=True):
     """Path to content hash of each file whose content the model now knows."""
     cwd: str = ""
     """The shell's working directory, if it changed."""
+    root: str = ""
+    """The directory the session works in, if it changed: a worktree, or its own again."""
     lines_added: int = 0
     lines_removed: int = 0
 

@@ -39,7 +39,7 @@ PEOPLE = frozenset({"", "person", "host"})
 
 
 class Policy:
-    """Rules, mode and directories of a session. Only `apply`, `set_cwd` and setters change it; judging is pure."""
+    """Rules, mode and directories of a session. Only `apply` and setters change it; judging is pure."""
 
     def __init__(  # noqa: PLR0913 - the one place where a session states all of it
         self,
@@ -69,7 +69,7 @@ class Policy:
         self._options: dict[str, Any] = {"readlink": readlink}
         if fold_case is not None:
             self._options["fold_case"] = fold_case
-        self._root = normalise(root)
+        self._root = self._origin = normalise(root)
         self._home = home
         self._readable = readable
         self._cwd = self._root
@@ -201,7 +201,7 @@ class Policy:
         other = Policy(
             self.mode,
             self.rules,
-            root=self._root,
+            root=self._origin,
             directories=self.directories,
             home=self._home,
             can_bypass=self._can_bypass,
@@ -209,6 +209,7 @@ class Policy:
             read_only=self.read_only,
             **self._options,
         )
+        other.set_root(self._root)
         other.set_cwd(self._cwd)
         other.apply(PermissionsChanged(updates))
         return other
@@ -235,8 +236,10 @@ class Policy:
                 asked = self._asked.pop(identifier, None)
                 if asked is not None and outcome == "denied" and by in PEOPLE:
                     self.refused[asked] = message or "A person denied this exact call before."
-            case ToolDone(cwd=cwd) if cwd:
-                self.set_cwd(cwd)
+            case ToolDone(cwd=cwd, root=root) if cwd or root:
+                if root:
+                    self.set_root(root)
+                self.set_cwd(cwd or root)
             case (
                 ConversationEvent() | SessionEvent() | WorkerEvent() | BackgroundEvent() | AgentEvent() | NoticeEvent()
             ):
@@ -247,6 +250,14 @@ class Policy:
     def set_cwd(self, cwd: str) -> None:
         """Set the shell's current directory: relative paths of the next command start there."""
         self._cwd = normalise(cwd)
+
+    def set_root(self, root: str) -> None:
+        """Set the directory the session works in: its own, or a worktree.
+
+        Relative rules then start there. Those that restrict still hold in the session's own directory too.
+        """
+        self._root = self._cwd = normalise(root)
+        self.set_directories(self.directories)
 
     def denied_tools(self) -> frozenset[str]:
         """Tools that a deny rule without a pattern removes."""
@@ -264,18 +275,22 @@ class Policy:
         """Whether a rule denies reading this file, for tools that find files the call does not name."""
         located = locate(path, self._root, self._view)
         return located.forbidden or any(
-            rule.tool == "Read" and rule.covers_path(located, self._view)
+            rule.tool == "Read" and rule.covers_path(located, view)
             for rule in self.rulebook.with_effect(Effect.DENY)
+            for view in self._views
         )
 
     def _judge(
         self, mode: PermissionMode, tool: str, accesses: tuple[Access, ...], given: Input, read_only: bool
     ) -> PolicyDecision:
-        judgement = Judgement(tool, given, mode=mode, rulebook=self.rulebook, view=self._view, cwd=self._cwd)
-        judgement.readable = self._readable_view
-        judgement.read_only = read_only
-        found = [judgement.judge_access(access) for access in accesses] or [judgement.judge_unstated()]
-        return max((judgement.judge_call(), *found), key=strictness)
+        decisions: list[PolicyDecision] = []
+        for view in self._views:
+            judgement = Judgement(tool, given, mode=mode, rulebook=self.rulebook, view=view, cwd=self._cwd)
+            judgement.readable = self._readable_view
+            judgement.read_only = read_only
+            found = [judgement.judge_access(access) for access in accesses] or [judgement.judge_unstated()]
+            decisions.append(max((judgement.judge_call(), *found), key=strictness))
+        return max((decisions[0], *filter(_restricts, decisions[1:])), key=strictness)
 
     def _update(self, update: dict[str, Any]) -> None:
         kind = update.get("type")
@@ -298,8 +313,19 @@ class Policy:
         """Replace the working directories besides the root."""
         self.directories = tuple(dict.fromkeys(normalise(self._absolute(one)) for one in directories))
         self._view = FileSystemView(self._root, self._home, self.directories, **self._options)
+        self._views = [self._view]
+        """In a worktree also the view from the session's own directory, for what restricts."""
+        if self._root != self._origin:
+            self._views.append(FileSystemView(self._origin, self._home, self.directories, **self._options))
         spill = self._readable[0] if self._readable else ""
         self._readable_view = FileSystemView(spill, self._home, self._readable[1:], **self._options) if spill else None
+
+
+def _restricts(decision: PolicyDecision) -> bool:
+    """Whether a rule or a safety check refuses or asks, rather than the absence of one."""
+    return decision.effect is Effect.DENY or (
+        decision.effect is Effect.ASK and decision.reason_type in ("rule", "safety")
+    )
 
 
 def _key(given: Input) -> bytes:

@@ -39,6 +39,8 @@ class ModelInfo(Struct, frozen=True):
     thinking: ThinkingSupport = "none"
     effort: bool | tuple[Effort, ...] = False
     """Whether it accepts effort levels, or the levels it accepts if not all."""
+    patches: bool = False
+    """Whether it was trained on the patch format of `apply_patch`."""
     price: Price | None = None
     long: LongPrice | None = None
     known: bool = True

@@ -4,8 +4,8 @@ import asyncio
 import os
 from collections.abc import Mapping
 
+from bobstay.repositories.git_process import Git
 from bobstay.server.errors import ApiError
-from bobstay.server.files.git_process import Git
 from bobstay.system.child_process import find_program
 
 NAME = "bobstay-demo"
@@ -35,9 +35,8 @@ async def make_demo(parent: str, environment: Mapping[str, str]) -> str:
         raise ApiError("storage", text) from error
     program = find_program("git", environment.get("PATH", ""))
     if program:  # without git the session works too, only its changes are not shown
-        git = Git(
-            program, {**environment, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}, folder, _AUTHOR
-        )
+        calm = {**environment, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+        git = Git(program, calm, folder, _AUTHOR, ApiError)
         await git.run("init", "-q", "-b", "main")
         await git.run("add", "-A")
         await git.run("commit", "-q", "-m", "A program with a mistake")

@@ -13,6 +13,7 @@ from bobstay.model.event import InputQueued
 from bobstay.model.ids import new_id
 from bobstay.model.message import Block
 from bobstay.model.session_events import SessionConfig
+from bobstay.repositories.worktree import Worktree
 from bobstay.server.errors import ApiError
 from bobstay.server.preflight import Preflight
 from bobstay.server.root_directories import RootDirectories
@@ -22,7 +23,7 @@ from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_status import BUSY, ENDED
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.server.worktrees import Worktree, Worktrees
+from bobstay.server.worktrees import Worktrees
 
 
 class UserMessage(Struct, frozen=True):

@@ -4,17 +4,27 @@ Commits are never lost here: a branch is deleted only if all its commits are in 
 signing programs and filters that a repository names are not run.
 """
 
-import asyncio
 import os
 import re
-import shutil
 from collections.abc import Collection, Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from bobstay.repositories.git_process import Git, GitResult, Repo, git_error
+from bobstay.repositories.worktree import (
+    Worktree,
+    add_worktree,
+    checked_out_branch,
+    count_own_commits,
+    delete_branch,
+    dirty_files,
+    free_path,
+    git_outside,
+    is_linked_worktree,
+    remove_worktree,
+)
 from bobstay.server.errors import ApiError
-from bobstay.server.files.git_process import Git, Repo, git_error
 from bobstay.server.files.path_names import encode_path
 from bobstay.server.files.repository_lookup import check_branch, check_revision, open_repo
 
@@ -24,17 +34,6 @@ MOST_NAMES = 1_000
 PREFIX = "bobstay/"
 _UNUSUAL = re.compile(r"[^A-Za-z0-9._-]+")
 _GITLINK = b"160000 "
-
-
-class Worktree(Struct, frozen=True):
-    """A new worktree; these fields become part of the session's configuration."""
-
-    path: str
-    branch: str
-    base: str
-    """The commit it began from."""
-    project: str
-    """The worktree it was made from."""
 
 
 class WorktreeState(Struct, frozen=True):
@@ -73,17 +72,7 @@ class Worktrees:
         if not commit:
             text = f"There is no commit {base}." if base else "The repository has no commit yet: create one first."
             raise ApiError("not_found" if base else "wrong_state", text)
-        if await _has_branch(repo, branch):
-            raise ApiError("conflict", f"There is already a branch {branch}. Choose another name.")
-        await repo.check_filters()
-        path = self._new_path(os.path.basename(repo.top), short)
-        result = await repo.writable(network=True).run("worktree", "add", "--no-track", "-b", branch, path, commit)
-        if result.code:
-            await asyncio.to_thread(shutil.rmtree, path, True)
-            await repo.writable().run("worktree", "prune")
-            await repo.writable().run("update-ref", "-d", f"refs/heads/{branch}", commit)
-            raise git_error(result)
-        return Worktree(path, branch, commit, repo.top)
+        return await add_worktree(repo, self._new_path(os.path.basename(repo.top), short), branch, commit)
 
     async def undo_add(self, made: Worktree) -> None:
         """Undo `add` if no session was created. A worktree that was changed meanwhile is kept.
@@ -91,9 +80,9 @@ class Worktrees:
         Raises:
             ApiError: it does not exist, or is not a worktree.
         """
-        keeper = _outer_git(self._repo(made.path))
+        keeper = git_outside(self._repo(made.path))
         if (await keeper.run("worktree", "remove", made.path)).code == 0:
-            await keeper.run("update-ref", "-d", f"refs/heads/{made.branch}", made.base)
+            await delete_branch(keeper, made.branch, made.base)
 
     async def state(self, path: str, project: str, base: str) -> WorktreeState:
         """The state of a worktree relative to the branch it would be merged into.
@@ -168,7 +157,7 @@ class Worktrees:
         options = ("--ff-only", "--quiet", "--no-stat", "--no-autostash", "--no-verify-signatures")
         result = await git.run("merge", *options, commit)
         if result.code:
-            raise git_error(result)
+            raise _git_error(result)
         return commit
 
     async def remove(self, path: str, project: str, *, force: bool = False) -> None:
@@ -190,12 +179,9 @@ class Worktrees:
             )
             raise ApiError("wrong_state", f"{text} or force the removal: the branch stays then.", ahead=state.ahead)
         repo = self._repo(path)
-        keeper = _outer_git(repo)
-        result = await keeper.run("worktree", "remove", "--force", path)
-        if result.code:
-            raise git_error(result)
+        await remove_worktree(repo)
         if state.merged and state.branch.startswith(PREFIX):
-            await keeper.run("update-ref", "-d", f"refs/heads/{state.branch}", state.head)
+            await delete_branch(git_outside(repo), state.branch, state.head)
 
     async def prune(self, known: Collection[str]) -> tuple[list[str], list[str]]:
         """Remove worktrees whose paths are not in `known`. Returns the removed and the kept ones."""
@@ -208,11 +194,12 @@ class Worktrees:
             try:
                 repo = self._repo(path)
                 head, branch = await repo.commit("HEAD"), await _branch(repo)
-                keeper = _outer_git(repo)
-                clean = not await _dirty(repo, head)
-                done = clean and (await keeper.run("worktree", "remove", "--force", path)).code == 0
-                if done and branch.startswith(PREFIX) and await _is_contained_elsewhere(keeper, branch, head):
-                    await keeper.run("update-ref", "-d", f"refs/heads/{branch}", head)
+                keeper = git_outside(repo)
+                done = not await dirty_files(repo, head, MOST_NAMES)
+                if done:
+                    await remove_worktree(repo)
+                if done and branch.startswith(PREFIX) and not await count_own_commits(keeper, branch, head):
+                    await delete_branch(keeper, branch, head)
             except ApiError:
                 done = False  # not a worktree, or its repository is gone: people may still want its files
             (gone if done else kept).append(path)
@@ -226,7 +213,7 @@ class Worktrees:
         if os.path.dirname(real) != self.folder or not os.path.isdir(real):
             raise ApiError("not_found", "This session has no worktree of its own, or it is gone.")
         repo = open_repo(real, self._environment)
-        if repo.top != real or repo.repository.common == repo.repository.directory:
+        if repo.top != real or not is_linked_worktree(repo):
             raise ApiError("not_found", "This directory is not a worktree that was made for a session.")
         return repo
 
@@ -238,27 +225,11 @@ class Worktrees:
         return outer if outer.repository.common == repo.repository.common else None
 
     def _new_path(self, project: str, short: str) -> str:
-        os.makedirs(self.folder, mode=0o700, exist_ok=True)
         stem = f"{_UNUSUAL.sub('-', project).strip('-.')[:60] or 'project'}-{short}"
-        for number in range(1, 100):
-            path = os.path.join(self.folder, stem if number == 1 else f"{stem}-{number}")
-            if not os.path.lexists(path):
-                return path
-        raise ApiError("conflict", f"There are too many worktrees called {stem}. Remove some.")
-
-
-async def _is_contained_elsewhere(git: Git, branch: str, head: str) -> bool:
-    """Whether other branches contain every commit of this one, so that it can be deleted."""
-    others = (f"--exclude={branch}", "--branches", "--remotes", "--tags")
-    result = await git.run("rev-list", "--max-count=1", head, "--not", *others)
-    return result.code == 0 and not result.out.strip()
-
-
-def _outer_git(repo: Repo) -> Git:
-    """Git that runs outside the worktree, which is about to be removed."""
-    git = repo.writable(repo.repository.common)
-    environment = {name: value for name, value in git.environment.items() if name != "GIT_WORK_TREE"}
-    return git.with_environment({**environment, "GIT_DIR": repo.repository.common})
+        path = free_path(self.folder, stem)
+        if not path:
+            raise ApiError("conflict", f"There are too many worktrees called {stem}. Remove some.")
+        return path
 
 
 def _check_message(message: str) -> None:
@@ -290,31 +261,23 @@ def _is_merging(repo: Repo) -> bool:
     return os.path.exists(os.path.join(repo.repository.directory, "MERGE_HEAD"))
 
 
-async def _has_branch(repo: Repo, branch: str) -> bool:
-    result = await repo.plain().run("show-ref", "--verify", "--quiet", f"refs/heads/{branch}")
-    return result.code == 0
-
-
 async def _branch(repo: Repo) -> str:
-    result = await repo.plain().run("symbolic-ref", "--quiet", "--short", "HEAD")
-    return encode_path(result.out.strip()) if result.code == 0 else ""
+    return encode_path(await checked_out_branch(repo))
 
 
 async def _dirty(repo: Repo, head: str) -> tuple[str, ...]:
-    """Files changed or new since the last commit."""
-    async with repo.isolated(head) as git:
-        options = ("--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames")
-        result = await git.run("status", *options)
-    if result.code and not result.cut:
-        raise git_error(result)
-    return tuple(encode_path(row[3:]) for row in result.out.split(b"\0") if len(row) > 3)[:MOST_NAMES]
+    return tuple(map(encode_path, await dirty_files(repo, head, MOST_NAMES)))
+
+
+def _git_error(result: GitResult) -> Exception:
+    return git_error(result, ApiError)
 
 
 async def _merge_trees(git: Git, ours: str, theirs: str) -> tuple[str, tuple[str, ...]]:
     """The merged tree of both commits, and the files with conflicts."""
     result = await git.run("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs)
     if result.code not in (0, 1):
-        raise git_error(result)
+        raise _git_error(result)
     tree, *names = result.out.split(b"\0")
     conflicts = tuple(encode_path(name) for name in dict.fromkeys(names) if name) if result.code else ()
     return tree.decode("ascii", "replace"), conflicts
@@ -330,7 +293,7 @@ async def _new_commit(git: Git, tree: str, parents: tuple[str, ...], message: st
         text = "Git does not know the author of this commit. Set user.name and user.email with `git config --global`."
         raise ApiError("not_supported", text)
     if result.code:
-        raise git_error(result)
+        raise _git_error(result)
     return result.out.decode("ascii", "replace").strip()
 
 

@@ -13,8 +13,10 @@ from bobstay.permissions.access import Access, PolicyDecision
 from bobstay.tools.tool_error import ToolError as ToolError  # noqa: PLC0414 - re-exported: tools import it from here
 
 if TYPE_CHECKING:
+    from bobstay.config.settings import WorktreeSettings
     from bobstay.http.network import Network
     from bobstay.tools.agent_service import AgentService
+    from bobstay.tools.lsp.language_servers import LanguageServers
     from bobstay.tools.search_engines import SearchEngine
     from bobstay.tools.shell_session import ShellSession
 
@@ -41,6 +43,8 @@ class Outcome(Struct, frozen=True):
     events: tuple[Durable, ...] = ()
     """Events the call caused, such as `TasksReplaced` or `ModeChanged`."""
     cwd: str = ""
+    root: str = ""
+    """The directory the session works in from now on, if the call changed it."""
     lines_added: int = 0
     lines_removed: int = 0
     reminder: str = ""
@@ -68,8 +72,9 @@ class FileLedger(Protocol):
         ...
 
 
-Need: TypeAlias = Literal["", "person", "search", "schema", "agents"]
-"""What a session must provide for a tool to be offered: a person to ask, a search engine, an output schema, agents."""
+Need: TypeAlias = Literal["", "person", "search", "schema", "patch", "repository", "languages", "agents"]
+"""What a session must provide for a tool to be offered: a person to ask, a search engine, an output schema, a model
+trained on the patch format, a git repository, a language server, sub-agents."""
 
 
 class ToolServices(Struct):
@@ -89,6 +94,9 @@ class ToolServices(Struct):
     tasks: Callable[[], tuple[Task, ...]] | None = None
     """Returns the current task list."""
     plan_file: Path | None = None
+    worktree: "WorktreeSettings | None" = None
+    languages: "LanguageServers | None" = None
+    """The language servers of this machine; None where there is none, or the folder is not trusted."""
     is_unread: Callable[[str], bool] | None = None
     """Whether the model still has to be notified that the background command with this id ended."""
     agents: "AgentService | None" = None
@@ -100,7 +108,7 @@ class Context(Struct):
     cwd: Path
     """Base of relative paths: the current directory of the session's shell."""
     root: Path
-    """The session's directory; it never changes."""
+    """The directory the session works in: its own, or that of a worktree it entered."""
     directories: tuple[Path, ...]
     """All working directories: `root` and the additional ones."""
     files: FileLedger
@@ -114,6 +122,8 @@ class Context(Struct):
     services: ToolServices = field(default_factory=ToolServices)
     environment: dict[str, str] = {}
     """Environment of child processes, without keys and other secrets."""
+    origin: Path | None = None
+    """The directory the session was started in, if it works in a worktree now."""
 
 
 class Tool(ABC, Generic[A]):

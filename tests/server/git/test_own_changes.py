@@ -55,6 +55,16 @@ async def test_each_session_has_its_own_changes_and_the_directory_has_all(server
     assert (await diff(server, first))["elsewhere"] == 4
 
 
+async def test_files_of_a_patch_are_changes_of_its_session(server: RunningConsole) -> None:
+    (server.work.parent / "bobstay" / "settings.json").write_text('{"models": {"sonnet": {"patches": true}}}')
+    patch = "*** Begin Patch\n*** Add File: a.md\n+new\n*** Update File: old.md\n*** Move to: moved.md\n*** End Patch"
+    id = await session(
+        server, "patch", Call("Read", {"file_path": "old.md"}), Call("ApplyPatch", {"input": patch}, "toolu_patch")
+    )
+    await session(server, "other", write(server, "b.md"))
+    assert await paths(server, id) == ["a.md", "moved.md", "old.md"]
+
+
 async def test_a_turn_has_what_was_changed_since_the_last_prompt(server: RunningConsole) -> None:
     id = await session(server, "early", write(server, "a.md"))
     word = server.model.play("late", Step(blocks=[write(server, "b.md")]), Step(blocks=[Say("Done.")]))

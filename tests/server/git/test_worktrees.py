@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from bobstay.repositories.worktree import Worktree
 from bobstay.server.errors import ApiError
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.worktrees import Worktree, Worktrees
+from bobstay.server.worktrees import Worktrees
 from tests.kit.repositories import git, repository
 from tests.server.files.files_host import FilesHost
 

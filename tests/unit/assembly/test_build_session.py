@@ -172,6 +172,34 @@ async def test_a_search_endpoint_brings_the_search_tool(user: UserFolders) -> No
     await session.close()
 
 
+@pytest.mark.parametrize(
+    ("model", "offered"),
+    [("openai/gpt-5.1-codex", True), ("openai/gpt-5-nano-2026-01-01", True), ("openai/gpt-4o", False), ("demo", False)],
+)
+async def test_the_patch_tool_is_offered_to_models_trained_on_it(user: UserFolders, model: str, offered: bool) -> None:
+    """H1-4"""
+    user.variables["OPENAI_API_KEY"] = "dummy"
+    session = await user.open(model=model)
+    assert ("ApplyPatch" in session.tools) is offered
+    await session.close()
+
+
+async def test_language_servers_are_used_in_trusted_folders_only(user: UserFolders) -> None:
+    """H1-4"""
+    server = user.write("bin/clangd", "#!/bin/sh\n")
+    server.chmod(0o755)
+    user.variables["PATH"] = f"{server.parent}:/usr/bin:/bin"
+    for options, offered in (({}, False), ({"trust": True}, True)):
+        session = await user.open(**options)
+        assert ("Lsp" in session.tools) is offered
+        await session.close()
+    for setting in ({"lsp": {"enabled": False}}, {"sandbox": {"enabled": True}}):
+        user.write("home/.claude/settings.json", setting)
+        session = await user.open(trust=True)
+        assert "Lsp" not in session.tools
+        await session.close()
+
+
 async def test_the_tools_are_those_asked_for(user: UserFolders) -> None:
     """H1-5"""
     session = await user.open(tools=("Read", "Bash"))

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bobstay.context.git_status import GitStatus, harden_environment
+from bobstay.config.git_hardening import harden_environment
+from bobstay.context.git_status import GitStatus
 from tests.security.repos.bait import commit_all, put
 
 

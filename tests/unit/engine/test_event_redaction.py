@@ -15,7 +15,19 @@ from bobstay.redaction.redactor import Redactor
 SECRET = "q8Zr41LmNp0xW7tv"
 NAMES = frozenset(
     {
-        *("id", "message_id", "call_id", "call_ids", "worker", "agent", "client_id", "request_id", "parent", "cwd"),
+        *(
+            "id",
+            "message_id",
+            "call_id",
+            "call_ids",
+            "worker",
+            "agent",
+            "client_id",
+            "request_id",
+            "parent",
+            "cwd",
+            "root",
+        ),
         *("engine_session", "version", "model", "mode", "previous", "by", "born", "why", "hook", "event", "outcome"),
         *("name", "stop", "forked_from", "imported_from", "signal", "reason_type", "source", "output_file"),
         *("agent_type", "effort", "first_call", "forked_at", "worktree", "branch", "notice"),

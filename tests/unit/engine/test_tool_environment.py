@@ -42,3 +42,15 @@ def test_a_call_tells_which_files_are_known_and_where_the_shell_stands() -> None
     here.apply(ToolDone(ToolReply("1", (Text(""),)), files={"/srv/proj/a": "hash"}, cwd=str(OTHER)))
     here.apply(ToolDone(ToolReply("2", (Text(""),))))
     assert (here.known("/srv/proj/a"), here.known("/srv/proj/b"), here.cwd) == ("hash", None, OTHER)
+
+
+def test_a_call_may_move_the_session_to_a_worktree_and_back() -> None:
+    """H7-6"""
+    here, tree = tool_environment(), Path("/srv/proj.worktrees/a")
+    here.apply(changed("addDirectories", OTHER))
+    here.apply(ToolDone(ToolReply("c", (Text("entered"),)), root=str(tree)))
+    assert (here.root, here.cwd, here.directories) == (tree, tree, (tree, OTHER))
+    assert here.context("c", "default", lambda _: None).origin == ROOT
+    here.apply(ToolDone(ToolReply("d", (Text("left"),)), root=str(ROOT)))
+    assert (here.root, here.cwd, here.directories) == (ROOT, ROOT, (ROOT, OTHER))
+    assert here.context("c", "default", lambda _: None).origin is None

@@ -328,3 +328,51 @@ def test_the_sandbox_counts_in_modes_that_ask_for_want_of_a_rule(mode: str, expe
     given.sandboxed = lambda _: True
     assert decide(given, "Bash", "npm test").effect is expected
     assert decide(given, "Write", f"{ROOT}/.git/x").effect is not ALLOW
+
+
+TREE = "/srv/proj.worktrees/a"
+
+
+def in_worktree(mode: str = "default", **rules: Any) -> Policy:
+    given = policy(mode, **rules)
+    given.apply(ToolDone(ToolReply("c", (Text("entered"),)), root=TREE))
+    return given
+
+
+def test_in_a_worktree_that_is_the_working_directory_and_the_old_one_is_not() -> None:
+    """H7-6"""
+    given = in_worktree("acceptEdits")
+    assert decide(given, "Edit", f"{TREE}/a.py").effect is ALLOW
+    assert decide(given, "Read", f"{TREE}/a.py").effect is ALLOW
+    assert decide(given, "Edit", f"{ROOT}/a.py").effect is ASK
+    assert decide(given, "Bash", "cat a.py").effect is ALLOW
+    given.apply(ToolDone(ToolReply("c", (Text("left"),)), root=ROOT))
+    assert decide(given, "Edit", f"{ROOT}/a.py").effect is ALLOW
+    assert decide(given, "Edit", f"{TREE}/a.py").effect is ASK
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
+@pytest.mark.parametrize("where", [ROOT, TREE])
+def test_rules_that_restrict_hold_in_the_worktree_and_where_it_came_from(mode: str, where: str) -> None:
+    """H7-6, H5-1"""
+    given = in_worktree(mode, deny=("Edit(./gen/**)", "Read(/keys/**)"), ask=("Edit(/db/*)",), can_bypass=True)
+    assert decide(given, "Edit", f"{where}/gen/a.py").effect is DENY
+    assert decide(given, "Read", f"{where}/keys/a").effect is DENY
+    assert decide(given, "Bash", f"cat {where}/keys/a").effect is DENY
+    assert decide(given, "Edit", f"{where}/db/a").effect is ASK
+    assert given.denies_reading(f"{where}/keys/a")
+    assert not given.denies_reading(f"{where}/open/a")
+
+
+def test_rules_that_allow_are_those_of_the_worktree() -> None:
+    """H7-6"""
+    given = in_worktree(allow=("Edit(./src/**)",))
+    assert decide(given, "Edit", f"{TREE}/src/a.py").effect is ALLOW
+    assert decide(given, "Edit", f"{ROOT}/src/a.py").effect is ASK
+
+
+def test_removing_the_old_directory_is_still_asked_about_in_every_mode() -> None:
+    """H7-6"""
+    given = in_worktree("bypassPermissions", can_bypass=True)
+    assert decide(given, "Bash", f"rm -rf {ROOT}").effect is ASK
+    assert decide(given, "Bash", f"rm -rf {TREE}").effect is ASK

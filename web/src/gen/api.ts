@@ -4309,6 +4309,11 @@ export interface components {
              * @default
              */
             cwd: string;
+            /**
+             * @description The directory the session works in, if it changed: a worktree, or its own again.
+             * @default
+             */
+            root: string;
             /** @default 0 */
             lines_added: number;
             /** @default 0 */

@@ -1,5 +1,6 @@
 /** Tool views by name. Unlisted tools use the generic view. */
 import { agent } from "./Agent";
+import { applyPatch } from "./ApplyPatch";
 import { askUserQuestion } from "./AskUserQuestion";
 import { bash } from "./Bash";
 import { bashOutput } from "./BashOutput";
@@ -27,6 +28,7 @@ export type { ToolView } from "./view";
 export const VIEWS: ReadonlyMap<string, ToolView> = new Map([
   ["Agent", agent],
   ["Task", agent],
+  ["ApplyPatch", applyPatch],
   ["AskUserQuestion", askUserQuestion],
   ["Bash", bash],
   ["BashOutput", bashOutput],

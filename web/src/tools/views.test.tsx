@@ -313,6 +313,35 @@ describe("Edit", () => {
   });
 });
 
+describe("ApplyPatch", () => {
+  const hunk = (line: string) => [
+    { oldStart: 1, oldLines: 0, newStart: 1, newLines: 1, lines: [`+${line}`] },
+  ];
+
+  it("shows a diff of each file it changed, and says what became of the file", () => {
+    const files = [
+      { filePath: "/w/a.py", type: "update", structuredPatch: hunk("first") },
+      { filePath: "/w/new.py", type: "create", structuredPatch: hunk("second") },
+      { filePath: "/w/there.py", type: "move", movedFrom: "/w/here.py", structuredPatch: [] },
+    ];
+    const row = call("ApplyPatch", { display: { files, fileCount: 3 } });
+    body(row);
+    expect(viewOf("ApplyPatch").title(row, "/w")).toBe("Patch a.py and 2 more files");
+    for (const words of ["first", "second", "new file", "moved from /w/here.py", "✓ Applied"])
+      expect(place.textContent).toContain(words);
+  });
+
+  it("before it is done shows the patch, which is also what a person is asked about", () => {
+    const input = { input: "*** Begin Patch\n*** Delete File: <b>.py\n*** End Patch" };
+    const row = call("ApplyPatch", { input, status: "running" });
+    body(row);
+    expect(viewOf("ApplyPatch").title(row)).toBe("Patch <b>.py");
+    expect(place.textContent).toContain("*** Delete File: <b>.py");
+    asks("ApplyPatch", input);
+    expect(place.querySelector("figure")?.textContent).toBe(input.input);
+  });
+});
+
 describe("other tools", () => {
   it("Read shows lines with the numbers the tool printed, and leaves notes for the model apart", () => {
     const output = "41\tdef total():\n42\t\treturn 1\n\n<system-reminder>\nBe kind.\n</system-reminder>";

@@ -11,7 +11,9 @@ from sqlalchemy import select
 from bobstay.server.db.database import Database
 from bobstay.server.db.projected_tables import sessions, tool_calls
 from bobstay.server.sessions.session_view import SessionView
+from bobstay.tools.files.patch_format import PatchFormatError, parse_patch, patch_paths
 
+PATCHING = ("ApplyPatch",)
 EDITING = ("Edit", "MultiEdit", "NotebookEdit", "Write")
 RUNNING = ("Bash",)
 SLACK = 0.1
@@ -49,7 +51,7 @@ async def find_touched_files(database: Database, view: SessionView, *, last_turn
     calls = tool_calls.c
     query = select(calls.name, calls.input, calls.called_at, calls.started_at, calls.result_at).where(
         calls.session_id == session_id,
-        calls.name.in_((*EDITING, *RUNNING)),
+        calls.name.in_((*EDITING, *PATCHING, *RUNNING)),
         calls.called_at.is_not(None),
         calls.denied.is_not(True),
     )
@@ -76,6 +78,13 @@ def _add(found: TouchedFiles, row: Mapping[Any, Any], cwd: str, until: float) ->
         ended: float = until if result is None or given.get("run_in_background") else result
         found.runs.append(CommandRun(str(given.get("command", "")), begun, ended))
         return
-    path = given.get("file_path") or given.get("notebook_path")
-    if isinstance(path, str) and path and "\0" not in path:
-        found.edited[os.path.realpath(os.path.join(cwd, path))] = row["result_at"] or begun
+    for path in _patched(given) if row["name"] in PATCHING else (given.get("file_path") or given.get("notebook_path"),):
+        if isinstance(path, str) and path and "\0" not in path:
+            found.edited[os.path.realpath(os.path.join(cwd, path))] = row["result_at"] or begun
+
+
+def _patched(given: dict[str, Any]) -> tuple[str, ...]:
+    try:
+        return tuple(patch_paths(parse_patch(str(given.get("input", "")))))
+    except PatchFormatError:
+        return ()

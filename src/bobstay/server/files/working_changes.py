@@ -7,10 +7,10 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bobstay.repositories.git_process import EMPTY_TREES, Git, Repo
 from bobstay.server.errors import ApiError
 from bobstay.server.files.confined_open import open_confined
 from bobstay.server.files.git_diff_parser import DiffFile, DiffFileView, parse_list, parse_patch, to_added_hunk
-from bobstay.server.files.git_process import EMPTY_TREES, Git, Repo
 from bobstay.server.files.path_names import decode_path, encode_path, split_path
 from bobstay.server.files.repository_lookup import check_revision, open_repo
 from bobstay.server.files.session_directory import SessionDirectory

@@ -8,10 +8,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from bobstay.repositories.git_process import EMPTY_TREES, Git
 from bobstay.server.auth.private_files import NotPrivate, private_folder
 from bobstay.server.errors import ApiError
 from bobstay.server.files.git_diff_parser import DiffFile, RawHunk, parse_hunks
-from bobstay.server.files.git_process import EMPTY_TREES, Git
 from bobstay.server.files.path_names import decode_path
 from bobstay.server.files.repository_lookup import open_repo
 from bobstay.server.files.session_directory import SessionDirectory

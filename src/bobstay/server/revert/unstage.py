@@ -1,6 +1,6 @@
 """Unstages reverted files, so that the next commit does not contain their changes."""
 
-from bobstay.server.files.git_process import EMPTY_TREES, Git, Repo
+from bobstay.repositories.git_process import EMPTY_TREES, Git, Repo
 
 
 async def unstage(repo: Repo, git: Git, head: str, tree: str, names: list[bytes]) -> None:

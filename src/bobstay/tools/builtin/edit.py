@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
+from bobstay.tools.files.edit_diagnostics import with_new_errors
 from bobstay.tools.files.file_content import digest
 from bobstay.tools.files.file_update import (
     can_inspect,
@@ -87,7 +88,8 @@ class Edit(Tool[EditArgs]):
 
     async def run(self, args: EditArgs, context: Context) -> Outcome:
         target, replacements = locate(args.file_path, context), _replacements(args)
-        return await offload(lambda cancelled: _edit(target, replacements, context, cancelled))
+        outcome = await offload(lambda cancelled: _edit(target, replacements, context, cancelled))
+        return await with_new_errors(outcome, context)
 
 
 def _replacements(args: EditArgs) -> tuple[Replacement, ...]:

@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool
+from bobstay.tools.files.edit_diagnostics import with_new_errors
 from bobstay.tools.files.file_content import Content, dominant_newline, with_newlines
 from bobstay.tools.files.file_reading import MAX_HASHED_SIZE, fingerprint
 from bobstay.tools.files.file_update import (
@@ -65,7 +66,8 @@ class Write(Tool[WriteArgs]):
     async def run(self, args: WriteArgs, context: Context) -> Outcome:
         target = locate(args.file_path, context)
         require_text(args.content, "content")
-        return await offload(lambda cancelled: _write(target, args.content, context, cancelled))
+        outcome = await offload(lambda cancelled: _write(target, args.content, context, cancelled))
+        return await with_new_errors(outcome, context)
 
 
 def _write(target: ToolPath, content: str, context: Context, cancelled: Callable[[], bool]) -> Outcome:

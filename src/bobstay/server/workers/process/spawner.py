@@ -10,8 +10,8 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from bobstay.config.environment import Environment
+from bobstay.config.git_hardening import harden_environment
 from bobstay.config.secret_variables import secret_values
-from bobstay.context.git_status import harden_environment
 from bobstay.model.event import InputQueued
 from bobstay.model.message import text_of
 from bobstay.redaction.redactor import Redactor

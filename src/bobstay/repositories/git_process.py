@@ -16,10 +16,10 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
+from bobstay.config.git_hardening import USUAL_PATH, harden_environment
 from bobstay.config.trust import filter_search_path
-from bobstay.context.git_status import harden_environment
 from bobstay.git_files.git_directory import GitDirectory
-from bobstay.server.errors import ApiError
+from bobstay.repositories.git_failure import Failure, GitError
 from bobstay.system.child_process import Child, find_program
 from bobstay.system.safe_read import read_regular
 
@@ -31,7 +31,6 @@ AT_ONCE = 4
 EMPTY_TREES = {40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904"} | {
     64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
 }
-_USUAL_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
 _SAFE_VARIABLES = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
@@ -73,35 +72,44 @@ class GitResult(Struct, frozen=True):
 class Git:
     """Git for one repository, with the environment and the git directory to use."""
 
-    def __init__(self, program: str, environment: dict[str, str], cwd: str, settings: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        program: str,
+        environment: dict[str, str],
+        cwd: str,
+        settings: Sequence[str] = (),
+        failure: Failure = GitError,
+    ) -> None:
+        """`failure` makes the errors to raise, in place of `GitError`."""
         self.cwd = cwd
         self.environment = environment
         self._program = program
         self._settings = tuple(settings)
+        self._failure = failure
 
     async def run(
         self, *arguments: str | bytes, stdin: bytes = b"", most: int = MOST, seconds: float = SECONDS
     ) -> GitResult:
         """Raises:
-        ApiError: git does not start, or takes too long.
+        GitError: unavailable, if git does not start or takes too long.
         """
         command = [self._program, "--no-pager", *self._settings, *map(os.fsdecode, arguments)]
         async with _slot():
-            return await _run(command, self.cwd, self.environment, stdin, most, seconds)
+            return await _run(command, self.cwd, self.environment, stdin, most, seconds, self._failure)
 
     def with_environment(self, environment: dict[str, str]) -> "Git":
         """The same with another environment, such as other directories."""
-        return Git(self._program, environment, self.cwd, self._settings)
+        return Git(self._program, environment, self.cwd, self._settings, self._failure)
 
     async def output(self, *arguments: str | bytes, stdin: bytes = b"", most: int = MOST) -> bytes:
         """The standard output of a command.
 
         Raises:
-            ApiError: conflict with git's own message if it fails.
+            GitError: conflict, with git's own message, if it fails.
         """
         result = await self.run(*arguments, stdin=stdin, most=most)
         if result.code and not result.cut:
-            raise git_error(result)
+            raise git_error(result, self._failure)
         return result.out
 
 
@@ -109,31 +117,39 @@ class Repo:
     """A repository a session works in, seen from one of its directories."""
 
     def __init__(
-        self, directory: str, repository: GitDirectory, environment: Mapping[str, str], scratch: str = ""
+        self,
+        directory: str,
+        repository: GitDirectory,
+        environment: Mapping[str, str],
+        scratch: str = "",
+        failure: Failure = GitError,
     ) -> None:
+        self.failure = failure
         self.directory = directory
         self.repository = repository
         self._scratch = scratch or None
         top = os.path.realpath(repository.top)
         path = filter_search_path(environment.get("PATH", ""), os.path.realpath(directory), top)
-        self._program = find_program("git", path) or find_program("git", _USUAL_PATH)
+        self._program = find_program("git", path) or find_program("git", USUAL_PATH)
         if not self._program:
-            raise ApiError("not_supported", "There is no git on this machine. Install it to see changes.")
+            raise failure("not_supported", "There is no git on this machine. Install it to see changes.")
         self.top = top
         calm = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
-        self._calm = {**calm, **_SAFE_VARIABLES, "PATH": path or _USUAL_PATH}
+        self._calm = {**calm, **_SAFE_VARIABLES, "PATH": path or USUAL_PATH}
         self._guarded = harden_environment(calm, directory)
 
     def plain(self) -> Git:
         """Git for queries that start no other program: resolving revisions, reading the configuration."""
-        return Git(self._program, self._with_directory(self._guarded | _SAFE_VARIABLES), self.directory)
+        return Git(
+            self._program, self._with_directory(self._guarded | _SAFE_VARIABLES), self.directory, (), self.failure
+        )
 
     def writable(self, cwd: str = "", *, network: bool = False) -> Git:
         """Git for changes that a person requested. Call `check_filters` first."""
         reach = {"GIT_ALLOW_PROTOCOL": "http:https:ssh:git"} if network else {}
         settings = ("-c", "commit.gpgSign=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false")
         environment = self._with_directory(self._guarded | _SAFE_VARIABLES | reach)
-        return Git(self._program, environment, cwd or self.directory, settings)
+        return Git(self._program, environment, cwd or self.directory, settings, self.failure)
 
     @asynccontextmanager
     async def isolated(self, head: str = "") -> AsyncGenerator[Git, None]:
@@ -149,7 +165,7 @@ class Repo:
             "GIT_LITERAL_PATHSPECS": "1",
         }
         try:
-            yield Git(self._program, environment, self.directory)
+            yield Git(self._program, environment, self.directory, (), self.failure)
         finally:
             await asyncio.to_thread(shutil.rmtree, shadow, True)
 
@@ -163,7 +179,7 @@ class Repo:
         """Refuse repositories whose own configuration names programs that change file contents.
 
         Raises:
-            ApiError: not_supported.
+            GitError: not_supported.
         """
         result = await self.plain().run(
             *("config", "--includes", "--show-scope", "-z", "--name-only"),
@@ -173,8 +189,10 @@ class Repo:
         own = {name.rpartition(".")[0] for scope, name in zip(fields[::2], fields[1::2], strict=False) if scope in _OWN}
         if own:
             names = ", ".join(sorted(own))[:200]
-            text = f"The repository's own configuration names programs for its files ({names}), which the console does"
-            raise ApiError("not_supported", f"{text} not start. Do this in a terminal.", filters=sorted(own)[:20])
+            text = f"The repository's own configuration names programs for its files ({names}), which are not"
+            raise self.failure(
+                "not_supported", f"{text} started here. Do this in a terminal.", filters=sorted(own)[:20]
+            )
 
     async def _carried(self) -> dict[str, str]:
         result = await self.plain().run("config", "--includes", "-z", "--get-regexp", r"^(core|extensions)\.[a-z]+$")
@@ -218,13 +236,13 @@ class Repo:
 _OWN = frozenset({"local", "worktree"})
 
 
-def git_error(result: GitResult) -> ApiError:
-    """The error message of git as an API error."""
+def git_error(result: GitResult, failure: Failure = GitError) -> Exception:
+    """The error to raise for a command that failed, with git's own message."""
     lines = [line.strip() for line in result.errors.splitlines() if line.strip()]
     begin = next((number for number, line in enumerate(lines) if line.startswith(("fatal: ", "error: "))), 0)
     messages = [line.removeprefix("fatal: ").removeprefix("error: ") for line in lines[begin:]]
     text = " ".join(messages)[:1000].rstrip(".") or f"it ended with code {result.code}"
-    return ApiError("conflict", f"Git failed: {text}.")
+    return failure("conflict", f"Git failed: {text}.")
 
 
 def _copied_settings(listed: str) -> dict[str, str]:
@@ -247,7 +265,13 @@ def _slot() -> asyncio.Semaphore:
 
 
 async def _run(
-    command: list[str], cwd: str, environment: dict[str, str], stdin: bytes, most: int, seconds: float
+    command: list[str],
+    cwd: str,
+    environment: dict[str, str],
+    stdin: bytes,
+    most: int,
+    seconds: float,
+    failure: Failure,
 ) -> GitResult:
     pieces: dict[int, list[bytes]] = {1: [], 2: []}
     sizes = {1: 0, 2: 0}
@@ -267,7 +291,7 @@ async def _run(
             source.seek(0)
             child = Child(command, cwd=cwd, environment=environment, receive=receive, stdin=source.fileno())
     except (OSError, ValueError) as error:
-        raise ApiError("unavailable", f"Git could not be started: {error}.") from None
+        raise failure("unavailable", f"Git could not be started: {error}.") from None
     overflow = asyncio.ensure_future(full.wait())
     try:
         await asyncio.wait((child.ended, overflow), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -278,7 +302,7 @@ async def _run(
         child.close()
     if not child.ended.done() or (child.ended.result() < 0 and not full.is_set()):
         text = f"Git did not finish within {seconds:.0f} seconds. The repository may be very large; try again."
-        raise ApiError("unavailable", text)
+        raise failure("unavailable", text)
     errors = b"".join(pieces[2]).decode(errors="replace")
     return GitResult(child.ended.result(), b"".join(pieces[1]), errors, full.is_set())
 
