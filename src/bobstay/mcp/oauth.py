@@ -1,18 +1,13 @@
 """OAuth for remote MCP servers: builds the authentication of a connection, and signs in and out."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from bobstay.mcp.oauth_store import OAuthStore
 
 if TYPE_CHECKING:
-    from bobstay.mcp.oauth_provider import ServerAuthorization
+    from bobstay.mcp.oauth_provider import ReportSecrets, ServerAuthorization, ShowAddress
 
-ShowAddress: TypeAlias = Callable[[str], Awaitable[None]]
-"""Shows a person the address at which they sign in, in a browser of this machine."""
-ReportSecrets: TypeAlias = Callable[[dict[str, str]], None]
-"""Gets values that must be redacted from now on, by the name that replaces them."""
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -32,8 +27,8 @@ def build_auth(
     url: str,
     store: OAuthStore,
     *,
-    interactive: ShowAddress | None = None,
-    report_secrets: ReportSecrets | None = None,
+    interactive: "ShowAddress | None" = None,
+    report_secrets: "ReportSecrets | None" = None,
 ) -> "ServerAuthorization":
     """Build the `httpx2.Auth` of a connection: it sends the stored token and refreshes it.
 
@@ -46,7 +41,7 @@ def build_auth(
     return ServerAuthorization(server_name, url, store, interactive=interactive, report_secrets=report_secrets)
 
 
-async def login(server_name: str, url: str, store: OAuthStore, show: ShowAddress) -> bool:
+async def login(server_name: str, url: str, store: OAuthStore, show: "ShowAddress") -> bool:
     """Sign in to a server; an earlier sign-in is replaced only if this one succeeds.
 
     Returns:

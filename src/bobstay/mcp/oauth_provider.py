@@ -3,9 +3,9 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -27,9 +27,10 @@ from bobstay.mcp.oauth_redirect import RedirectListener, SignInRefused
 from bobstay.mcp.oauth_store import OAuthRecord, OAuthStore, OAuthStoreError
 from bobstay.redaction.redactor import Redactor
 
-if TYPE_CHECKING:
-    from bobstay.mcp.oauth import ReportSecrets, ShowAddress
-
+ShowAddress: TypeAlias = Callable[[str], Awaitable[None]]
+"""Shows a person the address at which they sign in, in a browser of this machine."""
+ReportSecrets: TypeAlias = Callable[[dict[str, str]], None]
+"""Gets values that must be redacted from now on, by the name that replaces them."""
 SIGN_IN_SECONDS = 300.0
 PLACEHOLDER_URI = "http://127.0.0.1/callback"
 """Stands where the SDK wants a redirect address before it is known which port is free."""
@@ -51,8 +52,8 @@ class ServerAuthorization(OAuthClientProvider):
         url: str,
         store: OAuthStore,
         *,
-        interactive: "ShowAddress | None" = None,
-        report_secrets: "ReportSecrets | None" = None,
+        interactive: ShowAddress | None = None,
+        report_secrets: ReportSecrets | None = None,
         fresh: bool = False,
     ) -> None:
         """`fresh`: do not use stored tokens, but sign in anew."""
