@@ -16,7 +16,11 @@ DISCOVERED = "src/bobstay/tools/builtin/"
 ALLOWED = {
     "NoIndex": "the index of a server without a database, for tests of everything above it",
     "wait_idle": "how tests wait until all notifications are sent",
-    "read_branch": "how tests look at a log that somebody else holds",
+    "get_tokens": "the MCP SDK calls it",
+    "get_client_info": "the MCP SDK calls it",
+    "set_tokens": "the MCP SDK calls it",
+    "set_client_info": "the MCP SDK calls it",
+    "auth_server_url": "an attribute that the MCP SDK reads",
     "on_header": "httptools calls it",
     "isolation_level": "an attribute of sqlite3's connection",
     "close_timer": "an attribute of the base class in websockets",

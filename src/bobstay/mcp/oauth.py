@@ -29,16 +29,19 @@ def build_auth(
     *,
     interactive: "ShowAddress | None" = None,
     report_secrets: "ReportSecrets | None" = None,
+    fresh: bool = False,
 ) -> "ServerAuthorization":
     """Build the `httpx2.Auth` of a connection: it sends the stored token and refreshes it.
 
     A server that wants more than that gets it from the person whom `interactive` shows an address; without that the
     request fails with `NeedsAuthorization`. Other failures are an `AuthorizationFailed`. Both are also kept in the
-    attribute `problem`, for callers whose transport loses the error.
+    attribute `problem`, for callers whose transport loses the error. `fresh`: stored tokens are not used.
     """
     from bobstay.mcp.oauth_provider import ServerAuthorization
 
-    return ServerAuthorization(server_name, url, store, interactive=interactive, report_secrets=report_secrets)
+    return ServerAuthorization(
+        server_name, url, store, interactive=interactive, report_secrets=report_secrets, fresh=fresh
+    )
 
 
 async def login(server_name: str, url: str, store: OAuthStore, show: "ShowAddress") -> bool:
@@ -54,9 +57,8 @@ async def login(server_name: str, url: str, store: OAuthStore, show: "ShowAddres
 
     from bobstay.mcp.oauth_endpoints import RefusedEndpoint
     from bobstay.mcp.oauth_problem import AuthorizationFailed
-    from bobstay.mcp.oauth_provider import ServerAuthorization
 
-    auth = ServerAuthorization(server_name, url, store, interactive=show, fresh=True)
+    auth = build_auth(server_name, url, store, interactive=show, fresh=True)
     try:
         async with (
             httpx2.AsyncClient(auth=auth, timeout=REQUEST_SECONDS) as client,

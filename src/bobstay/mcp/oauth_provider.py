@@ -218,7 +218,8 @@ class ServerAuthorization(OAuthClientProvider):
                 return "A server's answer does not have the form that the standard demands."
             case OAuthFlowError() | RefusedEndpoint() | OAuthStoreError():
                 return _printable(self._redactor.redact(str(error)))
-        return f"{type(error).__name__}."
+            case _:
+                return f"{type(error).__name__}."
 
 
 class _KeptState:

@@ -32,10 +32,6 @@ class ElicitingApprover:
         call = current_call.get()
         return call is not None and call.can_ask
 
-    @can_ask.setter
-    def can_ask(self, value: bool) -> None:
-        raise AttributeError("it depends on the client")
-
     async def ask(self, opened: InteractionOpened) -> Answer:
         call = current_call.get()
         if call is None or opened.kind != "permission":

@@ -114,7 +114,7 @@ class McpService:
         else:
             call = self._start(ctx, params)
         try:
-            return await self._attend_to(ctx, call)
+            return await self._await_end(ctx, call)
         except asyncio.CancelledError:
             with anyio.CancelScope(shield=True):
                 await call.cancel()
@@ -138,7 +138,7 @@ class McpService:
         call.when_done(lambda: self._running.discard(call))
         return call
 
-    async def _attend_to(self, ctx: RequestContext, call: ServedCall) -> CallToolResult | InputRequiredResult:
+    async def _await_end(self, ctx: RequestContext, call: ServedCall) -> CallToolResult | InputRequiredResult:
         """Follow a call to its end, or to a question that only another request can answer."""
         reported = 0
         while True:

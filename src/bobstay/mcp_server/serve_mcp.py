@@ -69,7 +69,7 @@ async def _running_service(
 
 
 @asynccontextmanager
-async def _until_signal() -> AsyncIterator[None]:
+async def _until_signal() -> AsyncGenerator[None, None]:
     """Cancel the block when this process is told to end."""
     loop = asyncio.get_running_loop()
     with anyio.CancelScope() as scope:

@@ -49,9 +49,6 @@ class ServedTools:
     def warnings(self) -> list[str]:
         return self._session.warnings
 
-    def has_tool(self, name: str) -> bool:
-        return self._toolbox.registry.entry(name) is not None
-
     async def call(self, name: str, input: dict[str, Any], served: ServedCall) -> CallResult:
         """Run one call to its end. Cancelling ends it and what it started."""
         call = ToolCall(new_id(), name, input)
