@@ -85,6 +85,7 @@ def test_the_rest_of_a_file_stays(mcp: McpCommand) -> None:
         (["add", "--scope", "world", "x", "y"], "local, project or user"),
         (["add-json", "x", "{"], "not a JSON object"),
         (["add-json", "x", '{"type": "stdio"}'], "needs a command"),
+        (["add", "x", os.fsdecode(b"\xff")], "not valid UTF-8"),
         (["get"], "takes 1 argument"),
         (["frobnicate"], "Usage"),
         ([], "Usage"),

@@ -343,7 +343,7 @@ async def over_http(command: InstalledCommand, *arguments: str) -> AsyncGenerato
         yield lines[0].split()[-1], lines[1].split()[-1]
     finally:
         running.terminate()
-        await running.wait()
+        assert await asyncio.wait_for(running.wait(), DEADLINE) == 0
 
 
 async def test_a_client_with_the_token_is_served_over_http(command: InstalledCommand) -> None:
@@ -368,6 +368,19 @@ async def test_a_page_of_another_site_is_turned_away_even_with_the_token(command
         assert token == "a-token-of-the-test-0123456789"
         headers = {"Authorization": f"Bearer {token}", "Origin": "https://evil.example"}
         assert (await http.post(url, json={}, headers=headers)).status_code == 403
+
+
+async def test_an_http_server_that_is_told_to_end_leaves_nothing(command: InstalledCommand) -> None:
+    pid_file = command.work / "pid"
+    line = f"sleep 1000 & echo $! > {pid_file}.new; mv {pid_file}.new {pid_file}; wait"
+    async with (
+        over_http(command, *ALL_COMMANDS) as (url, token),
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http,
+        Client(streamable_http_client(url, http_client=http)) as client,
+    ):
+        await client.call_tool("Bash", {"command": line, "run_in_background": True})
+        await until(pid_file.exists)
+    assert not is_alive(int(pid_file.read_text()))
 
 
 # ---------------------------------------------------------------- the official inspector

@@ -1,6 +1,5 @@
 """Arguments of `bobstay mcp`: parses what people type, in the form that `claude mcp add` has."""
 
-import os
 import re
 from typing import Any, get_args
 
@@ -59,6 +58,8 @@ def parse_mcp_arguments(arguments: list[str]) -> McpArguments:
     """
     if not arguments or arguments[0] not in ACTIONS:
         raise UsageError(USAGE.rstrip())
+    if any("\ud800" <= letter <= "\udfff" for argument in arguments for letter in argument):
+        raise UsageError("An argument is not valid UTF-8, so it cannot be stored as JSON.")
     parsed = McpArguments(arguments[0])
     rest = list(reversed(arguments[1:]))
     while rest:
@@ -137,7 +138,7 @@ def _stdio_entry(parsed: McpArguments, name: str, target: list[str]) -> dict[str
 
 def _decode_entry(text: str) -> dict[str, Any]:
     try:
-        entry = msgspec.json.decode(os.fsencode(text), type=dict[str, Any])
+        entry = msgspec.json.decode(text.encode(), type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError('The server is not a JSON object, such as {"type": "http", "url": "https://…"}.') from error
     check_entry(entry)

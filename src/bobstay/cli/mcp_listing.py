@@ -96,7 +96,8 @@ def redact_url(url: str) -> str:
     except ValueError:
         return REDACTED
     netloc = parts.netloc.rpartition("@")
-    query = "&".join(f"{pair.partition('=')[0]}={REDACTED}" for pair in parts.query.split("&") if pair)
+    pairs = (pair.partition("=") for pair in parts.query.split("&") if pair)
+    query = "&".join(f"{name}={REDACTED}" if equals else REDACTED for name, equals, _ in pairs)
     path = Redactor().redact(parts.path)
     shown = f"{REDACTED}@{netloc[2]}" if netloc[1] else netloc[2]
     head = f"{parts.scheme}://{shown}" if _SCHEME.match(url) else shown

@@ -44,7 +44,6 @@ def _read_options(arguments: list[str]) -> Options:
 def _serve(options: Options, own: dict[str, str]) -> int:
     from bobstay.assembly.build_session import StartError
     from bobstay.config.environment import Environment
-    from bobstay.mcp_server.serve_mcp import serve_http, serve_stdio
 
     cwd = os.path.realpath(options.cwd or os.getcwd())
     environment = Environment.read()
@@ -52,8 +51,12 @@ def _serve(options: Options, own: dict[str, str]) -> int:
         if "--http" in own:
             token = _read_token(own.get("--token-file", ""))
             port = int(own.get("--port", "0"))
+            from bobstay.mcp_server.serve_mcp_http import serve_http
+
             asyncio.run(serve_http(options, environment, cwd, _say, port=port, token=token))
         else:
+            from bobstay.mcp_server.serve_mcp import serve_stdio
+
             asyncio.run(serve_stdio(options, environment, cwd, _say))
     except StartError as error:
         sys.stderr.write(f"{error}\n")

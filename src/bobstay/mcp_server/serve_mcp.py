@@ -1,11 +1,9 @@
-"""Serves MCP clients over standard input and output, or over HTTP on this machine."""
+"""Serves one MCP client over standard input and output."""
 
 import asyncio
 import logging
 import os
-import secrets
 import signal
-import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
@@ -27,7 +25,7 @@ logging.getLogger("mcp").addHandler(logging.NullHandler())
 async def serve_stdio(options: Options, environment: Environment, cwd: str, say: Say) -> None:
     """Serve one client until it closes our input, or this process is told to end. Raises `StartError`."""
     with _private_descriptors() as (reading, writing):
-        async with _running_service(options, environment, cwd, say) as service, _until_signal():
+        async with running_service(options, environment, cwd, say) as service, _until_signal():
             # The SDK reads lines and writes texts; its own reader cannot be cancelled before the next line.
             lines = cast("Any", _Lines(LineReader(reading)))
             async with stdio_server(lines, cast("Any", _Output(FrameWriter(writing)))) as (read, write):
@@ -35,27 +33,8 @@ async def serve_stdio(options: Options, environment: Environment, cwd: str, say:
                 await server.run(read, write, server.create_initialization_options())
 
 
-async def serve_http(
-    options: Options, environment: Environment, cwd: str, say: Say, *, port: int = 0, token: str = ""
-) -> None:
-    """Serve clients that know the token, on the loopback interface. Raises `StartError`, `OSError`."""
-    import uvicorn
-
-    listening = socket.socket()
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    with listening:
-        listening.bind(("127.0.0.1", port))
-        async with _running_service(options, environment, cwd, say) as service:
-            token = token or secrets.token_urlsafe(32)
-            app = _require_token(service.server.streamable_http_app(), token)
-            config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=2)
-            say(f"Serving MCP at http://127.0.0.1:{listening.getsockname()[1]}/mcp")
-            say(f"Clients send the header: Authorization: Bearer {token}")
-            await uvicorn.Server(config).serve(sockets=[listening])
-
-
 @asynccontextmanager
-async def _running_service(
+async def running_service(
     options: Options, environment: Environment, cwd: str, say: Say
 ) -> AsyncGenerator[McpService, None]:
     service = McpService(options, environment, cwd)
@@ -113,21 +92,3 @@ class _Output:
 
     async def flush(self) -> None:
         """Nothing is held back."""
-
-
-def _require_token(app: Any, token: str) -> Any:
-    expected = f"Bearer {token}".encode()
-
-    async def guarded(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http":
-            given = [value for name, value in scope["headers"] if name == b"authorization"]
-            if len(given) != 1 or not secrets.compare_digest(given[0], expected):
-                headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
-                await send({"type": "http.response.start", "status": 401, "headers": headers})
-                await send({"type": "http.response.body", "body": b"The token is missing or wrong.\n"})
-                return
-        elif scope["type"] != "lifespan":
-            return
-        await app(scope, receive, send)
-
-    return guarded
