@@ -187,7 +187,7 @@ class _McpCommand:
                 await asyncio.to_thread(webbrowser.open, address)
 
         try:
-            signed_in = asyncio.run(login(name, url, store, show))
+            signed_in = asyncio.run(login(name, url, store, show, self._environment.network))
         except OAuthProblem as problem:
             sys.stderr.write(f"{problem}\n")
             return 1
@@ -216,7 +216,8 @@ class _McpCommand:
         from bobstay.mcp.oauth_store import OAuthStore, OAuthStoreError
 
         try:
-            removed = asyncio.run(logout(name, OAuthStore(self._environment.paths.bobstay)))
+            store = OAuthStore(self._environment.paths.bobstay)
+            removed = asyncio.run(logout(name, store, self._environment.network))
         except OAuthStoreError as error:
             raise McpFilesError(str(error)) from error
         shown = printable(name)

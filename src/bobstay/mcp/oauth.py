@@ -1,9 +1,12 @@
 """OAuth for remote MCP servers: builds the authentication of a connection, and signs in and out."""
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bobstay.mcp.oauth_store import OAuthStore
+from bobstay.http.network import Network
+from bobstay.http.tls import load_trust
+from bobstay.mcp.oauth_store import OAuthRecord, OAuthStore
 
 if TYPE_CHECKING:
     from bobstay.mcp.oauth_provider import ReportSecrets, ServerAuthorization, ShowAddress
@@ -20,6 +23,8 @@ INITIALIZE = {
 }
 HEADERS = {"Accept": "application/json, text/event-stream"}
 REQUEST_SECONDS = 30.0
+REVOKE_SECONDS = 10.0
+DIRECT = Network()
 
 
 def build_auth(
@@ -44,7 +49,7 @@ def build_auth(
     )
 
 
-async def login(server_name: str, url: str, store: OAuthStore, show: "ShowAddress") -> bool:
+async def login(server_name: str, url: str, store: OAuthStore, show: "ShowAddress", network: Network = DIRECT) -> bool:
     """Sign in to a server; an earlier sign-in is replaced only if this one succeeds.
 
     Returns:
@@ -59,9 +64,10 @@ async def login(server_name: str, url: str, store: OAuthStore, show: "ShowAddres
     from bobstay.mcp.oauth_problem import AuthorizationFailed
 
     auth = build_auth(server_name, url, store, interactive=show, fresh=True)
+    trust = await load_trust(network.authorities)
     try:
         async with (
-            httpx2.AsyncClient(auth=auth, timeout=REQUEST_SECONDS) as client,
+            httpx2.AsyncClient(auth=auth, timeout=REQUEST_SECONDS, verify=trust.context) as client,
             client.stream("POST", url, json=INITIALIZE, headers=HEADERS) as response,
         ):
             if auth.signed_in and response.status_code in (401, 403):
@@ -71,6 +77,34 @@ async def login(server_name: str, url: str, store: OAuthStore, show: "ShowAddres
     return auth.signed_in
 
 
-async def logout(server_name: str, store: OAuthStore) -> bool:
-    """Delete tokens and registration of a server; False if there were none. Raises `OAuthStoreError`."""
-    return await asyncio.to_thread(store.remove, server_name)
+async def logout(server_name: str, store: OAuthStore, network: Network = DIRECT) -> bool:
+    """Delete tokens and registration of a server; False if there were none. Raises `OAuthStoreError`.
+
+    The server is told that the tokens are void, if it wants to know; that it cannot be reached does not matter.
+    """
+    records = await asyncio.to_thread(store.remove, server_name)
+    for record in records:
+        await _revoke(record, network)
+    return bool(records)
+
+
+async def _revoke(record: OAuthRecord, network: Network) -> None:
+    endpoint = (record.authorization_server or {}).get("revocation_endpoint")
+    token = (record.tokens or {}).get("refresh_token") or (record.tokens or {}).get("access_token")
+    if not isinstance(endpoint, str) or not isinstance(token, str):
+        return
+    import httpx2
+
+    from bobstay.mcp.oauth_endpoints import RefusedEndpoint, check_endpoint
+
+    # An empty secret is the same as none, but servers built with the official SDK want the field.
+    secret = record.secrets.get("MCP_CLIENT_SECRET", "")
+    form = {"token": token, "client_id": str((record.client or {}).get("client_id", "")), "client_secret": secret}
+    with suppress(httpx2.HTTPError, httpx2.InvalidURL, RefusedEndpoint):
+        check_endpoint(endpoint, record.url)
+        trust = await load_trust(network.authorities)
+        async with (
+            httpx2.AsyncClient(timeout=REVOKE_SECONDS, verify=trust.context) as client,
+            client.stream("POST", endpoint, data=form),
+        ):
+            pass  # whatever it answers: it was told

@@ -80,16 +80,23 @@ class OAuthStore:
         except (KeyStoreError, OSError) as error:
             raise OAuthStoreError(f"The sign-in of the MCP server {name} cannot be stored. {error}") from error
 
-    def remove(self, name: str) -> bool:
-        """Delete everything stored under a name, for any address; False if there was nothing."""
+    def remove(self, name: str) -> list[OAuthRecord]:
+        """Delete everything stored under a name, for any address; return what could be read of it."""
         try:
             with self._locked():
                 found = [entry for entry in self._keys.entries() if entry.startswith(f"mcp:{name}:")]
+                records = [self._decode(entry) for entry in found]
                 for entry in found:
                     self._keys.remove(entry)
-                return bool(found)
+                return records
         except (KeyStoreError, OSError) as error:
             raise OAuthStoreError(f"The sign-in of the MCP server {name} cannot be removed. {error}") from error
+
+    def _decode(self, entry: str) -> OAuthRecord:
+        try:
+            return msgspec.json.decode(self._keys.key(entry), type=OAuthRecord)
+        except (KeyStoreError, msgspec.DecodeError, RecursionError):
+            return OAuthRecord("")
 
     def _locked(self) -> AbstractContextManager[None]:
         """Two processes that refresh at once must not lose each other's tokens."""

@@ -146,6 +146,14 @@ async def test_after_signing_out_nothing_is_left(server: ProtectedServer, store:
     assert await logout(NAME, store)
     assert not await logout(NAME, store)
     assert tokens["refresh_token"] not in Path(store.path).read_text()
+    assert server.accounts.refresh == {}, "the server knows, too"
+
+
+async def test_signing_out_works_though_the_server_does_not(server: ProtectedServer, store: OAuthStore) -> None:
+    await login(NAME, server.url, store, server.sign_in)
+    server.replaced["/revoke"] = lambda: Response(status_code=500)
+    assert await logout(NAME, store)
+    assert stored(server, store) == {}
 
 
 async def test_a_registration_is_used_again(server: ProtectedServer, store: OAuthStore) -> None:
