@@ -16,8 +16,10 @@ from bobstay.model.event import BlockDone, Event, Prompted
 from bobstay.model.ids import new_id
 from bobstay.model.live_events import LIVE, ToolProgress
 from bobstay.model.message import Text, ToolCall
+from bobstay.sessions.log import LogError
 from bobstay.tools.tool_registry import ToolSpecification
 
+MCP_PREFIX = "mcp__"
 TITLE = "Tool calls of an MCP client"
 
 
@@ -43,7 +45,8 @@ class ServedTools:
 
     @property
     def specs(self) -> tuple[ToolSpecification, ...]:
-        return self._toolbox.registry.specs
+        """Tools of MCP servers that the session itself uses are not passed on: clients can connect to those."""
+        return tuple(spec for spec in self._toolbox.registry.specs if not spec.name.startswith(MCP_PREFIX))
 
     @property
     def warnings(self) -> list[str]:
@@ -51,6 +54,8 @@ class ServedTools:
 
     async def call(self, name: str, input: dict[str, Any], served: ServedCall) -> CallResult:
         """Run one call to its end. Cancelling ends it and what it started."""
+        if name.startswith(MCP_PREFIX):
+            return text_result(f"{name} is not offered here.", is_error=True)
         call = ToolCall(new_id(), name, input)
         if not self._running:
             self._message = new_id()  # calls at the same time are those of one answer
@@ -61,6 +66,8 @@ class ServedTools:
                 await self._store(Prompted(new_id(), (Text(TITLE),)))
             await self._store(BlockDone(self._message, self._running - 1, call))
             return await self._run(CallPipeline(self._toolbox, call), served)
+        except LogError as error:
+            return text_result(str(error), is_error=True)  # what cannot be stored does not run
         finally:
             self._running -= 1
 
