@@ -17,7 +17,14 @@ from mcp import Client, StdioServerParameters
 from mcp.client.session import ElicitationFnT
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
+from mcp.types import (
+    CallToolResult,
+    ElicitRequestParams,
+    ElicitResult,
+    InputRequiredResult,
+    InputResponses,
+    TextContent,
+)
 
 from tests.kit.installed_command import InstalledCommand
 from tests.kit.processes import is_alive, marked_processes
@@ -119,6 +126,24 @@ async def test_what_a_person_does_not_allow_does_not_run(command: InstalledComma
     async with served(command, mode=mode, elicit=person) as client:
         assert (await client.call_tool("Bash", {"command": "touch made.txt"})).is_error
     assert not (command.work / "made.txt").exists()
+
+
+async def test_an_answer_is_for_the_call_that_was_shown_and_works_once(command: InstalledCommand) -> None:
+    async with served(command, mode="auto", elicit=Person("decline")) as client:
+        asked = await client.session.call_tool("Bash", {"command": "touch shown.txt"}, allow_input_required=True)
+        assert isinstance(asked, InputRequiredResult)
+        answers: InputResponses = {
+            key: ElicitResult(action="accept", content={"decision": "allow"}) for key in asked.input_requests or {}
+        }
+        more: dict[str, Any] = {"input_responses": answers, "request_state": asked.request_state}
+        assert not (await client.session.call_tool("Bash", {"command": "touch other.txt"}, **more)).is_error
+        assert (command.work / "shown.txt").exists()
+        assert not (command.work / "other.txt").exists()
+        again = await client.session.call_tool("Bash", {"command": "touch other.txt"}, **more)
+        assert "This call is over" in text(again)
+        forged = await client.session.call_tool("Bash", {"command": "touch other.txt"}, request_state="x")
+        assert forged.is_error
+    assert not (command.work / "other.txt").exists()
 
 
 async def test_an_untrusted_folder_allows_nothing_by_its_own_rules(command: InstalledCommand) -> None:

@@ -65,6 +65,29 @@ async def test_nobody_is_asked_in_the_middle_of_a_run(server: ProtectedServer, s
     assert server.accounts.clients == {}, "no client is registered for nothing"
 
 
+async def test_a_connection_without_a_sign_in_ends_at_once_and_says_why(
+    server: ProtectedServer, store: OAuthStore
+) -> None:
+    auth = build_auth(NAME, server.url, store)
+    with pytest.raises(ExceptionGroup):
+        async with (
+            httpx2.AsyncClient(auth=auth) as http,
+            Client(streamable_http_client(server.url, http_client=http)),
+        ):
+            raise AssertionError("it connected")
+    assert isinstance(auth.problem, NeedsAuthorization), "also where a transport hides the error"
+
+
+async def test_the_tokens_are_reported_to_whoever_redacts(server: ProtectedServer, store: OAuthStore) -> None:
+    await login(NAME, server.url, store, server.sign_in)
+    reported: dict[str, str] = {}
+    auth = build_auth(NAME, server.url, store, report_secrets=reported.update)
+    async with httpx2.AsyncClient(auth=auth) as client:
+        await client.post(server.url, json=MESSAGE)
+    tokens = stored(server, store)
+    assert {tokens["access_token"], tokens["refresh_token"]} == set(reported.values())
+
+
 async def test_the_tokens_are_in_a_file_that_only_the_owner_reads(server: ProtectedServer, store: OAuthStore) -> None:
     await login(NAME, server.url, store, server.sign_in)
     assert stat.S_IMODE(os.stat(store.path).st_mode) == 0o600
