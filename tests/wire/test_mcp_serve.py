@@ -200,6 +200,12 @@ async def test_the_calls_of_a_client_are_in_a_log(command: InstalledCommand) -> 
     assert len(re.findall(r"\[result\]", transcript)) == 3
 
 
+async def test_a_client_that_calls_nothing_leaves_no_log(command: InstalledCommand) -> None:
+    async with served(command) as client:
+        await client.list_tools()
+    assert list((command.home / ".bobstay" / "sessions").iterdir()) == []
+
+
 # ---------------------------------------------------------------- sessions
 
 

@@ -1,6 +1,7 @@
 """Built-in tools for MCP clients: each call goes through the pipeline of a session, and stands in its log."""
 
-from contextlib import aclosing
+import os
+from contextlib import aclosing, suppress
 from typing import Any
 
 from msgspec.structs import replace
@@ -72,7 +73,12 @@ class ServedTools:
             self._running -= 1
 
     async def close(self) -> None:
+        """Close the session. A log without a single call is of no use to anybody."""
+        path = self._session.driver.journal.log.path
         await self._session.close()
+        if self._is_new:
+            with suppress(OSError):
+                os.unlink(path)
 
     async def _run(self, pipeline: CallPipeline, served: ServedCall) -> CallResult:
         try:
