@@ -62,5 +62,5 @@ lock: setup  ## resolve the dependencies again (no download addresses are record
 	@.venv/bin/uv pip compile -q pyproject.toml --all-extras --group dev --generate-hashes --no-emit-index-url --no-annotate --no-header -o requirements.lock
 
 clean:  ## remove what was built and installed
-	rm -rf .venv scripts/pyright/node_modules web/node_modules src/bobstay/server/static/web .hypothesis .mypy_cache .ruff_cache .pytest_cache dist
+	rm -rf .venv scripts/pyright/node_modules scripts/inspector/node_modules web/node_modules src/bobstay/server/static/web .hypothesis .mypy_cache .ruff_cache .pytest_cache dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

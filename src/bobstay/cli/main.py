@@ -10,6 +10,7 @@ COMMANDS = {
     "reindex": "rebuild the console's tables from the logs",
     "sessions": "list the sessions stored on this machine",
     "permissions": "explain a decision; list, add and remove rules",
+    "mcp": "add, list and remove MCP servers; sign in to them; offer bobstay as one",
     "auth": "store, list and remove keys of model providers",
     "doctor": "check the installation",
     "trust": "show, grant or revoke trust in a folder",

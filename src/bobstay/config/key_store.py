@@ -34,10 +34,10 @@ class _KeyFile(Struct, frozen=True):
 
 
 class KeyStore:
-    def __init__(self, home: str) -> None:
-        """`home` is the user's own folder for bobstay."""
+    def __init__(self, home: str, file: str = "keys.json") -> None:
+        """`home` is the user's own folder for bobstay; `file` the name of the file there."""
         self.home = home
-        self.path = f"{home}/keys.json"
+        self.path = f"{home}/{file}"
 
     def entries(self) -> dict[str, StoredKey]:
         """Return what is stored, by provider; keys in the keyring are not fetched.

@@ -30,7 +30,10 @@ class Answer(Struct, frozen=True):
 class Approver(Protocol):
     """Answers interactions: by a keypress, an HTTP call, a host program, or a fixed denial."""
 
-    can_ask: bool
+    @property
+    def can_ask(self) -> bool:
+        """Whether there is anybody to ask now."""
+        ...
 
     async def ask(self, opened: InteractionOpened) -> Answer:
         """Wait for the answer. Cancelled when the run is interrupted: the request is then withdrawn."""
