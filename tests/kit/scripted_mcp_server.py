@@ -1,0 +1,189 @@
+"""An MCP server of few lines, without the SDK: does what a test needs, also what no good server does.
+
+Run as a program. MCP_LOG names a file for the messages it receives, MCP_MODE a way to misbehave.
+"""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import time
+import zlib
+from typing import Any
+
+MODE = os.environ.get("MCP_MODE", "")
+EXTRA: list[str] = []
+ESCAPE = "\x1b[31mred\x1b[0m \u202ehidden\u200b \x00 done"
+
+
+def png() -> str:
+    """A red image of one pixel."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        body = kind + data
+        return len(data).to_bytes(4, "big") + body + zlib.crc32(body).to_bytes(4, "big")
+
+    header = chunk(b"IHDR", b"\0\0\0\1\0\0\0\1\x08\2\0\0\0")
+    pixels = chunk(b"IDAT", zlib.compress(b"\0\xff\0\0"))
+    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + header + pixels + chunk(b"IEND", b"")).decode()
+
+
+def send(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def schema(*names: str) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+
+
+def tools() -> list[Any]:
+    found: list[Any] = [
+        {"name": "shout", "description": "Repeats a text loudly.", "inputSchema": schema("s")},
+        {"name": "we ird.name", "description": "Its name is odd.", "inputSchema": schema()},
+        {"name": "env", "description": "Shows a variable.", "inputSchema": schema("k")},
+        {"name": "a__b", "description": "Two underscores.", "inputSchema": schema()},
+        *({"name": name, "inputSchema": schema()} for name in SIMPLE),
+        *({"name": name, "inputSchema": schema()} for name in EXTRA),
+    ]
+    if MODE == "illegal":
+        found += [
+            {"name": "no-schema"},
+            {"name": "text-schema", "inputSchema": "x"},
+            {"name": "array", "inputSchema": {"type": "array"}},
+            {"name": "bad-type", "inputSchema": {"type": "object", "properties": {"a": {"type": "strin"}}}},
+            {"name": "far", "inputSchema": {"type": "object", "properties": {"a": {"$ref": "http://x/y"}}}},
+            {"name": 5, "inputSchema": schema()},
+            "no tool at all",
+            {"name": "we ird name", "inputSchema": schema()},
+            {"name": "we.ird name", "inputSchema": schema()},
+            {"name": "output", "inputSchema": schema(), "outputSchema": {"type": "object", "required": ["never"]}},
+        ]
+    if MODE == "control":
+        found.append({"name": "odd", "description": ESCAPE + "x" * 10_000, "inputSchema": schema()})
+    return found
+
+
+SIMPLE = ("fail", "img", "struct", "big", "die", "hang", "ask", "more", "roots", "progress", "sample", "child", "slow")
+
+
+def text(value: str, **more: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": value}], **more}
+
+
+def ask(method: str, params: dict[str, Any]) -> Any:
+    """A request to the client; its answer."""
+    send({"id": "q1", "method": method, "params": params})
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message.get("id") == "q1":
+            return message.get("result", message.get("error"))
+    return None
+
+
+def call(params: dict[str, Any]) -> dict[str, Any]:
+    name, given = params["name"], params.get("arguments") or {}
+    match name:
+        case "shout":
+            return text(given.get("s", "").upper() + "!")
+        case "env":
+            return text(os.environ.get(given["k"], "(not set)"))
+        case "fail":
+            return text("it failed", isError=True)
+        case "img":
+            return {"content": [{"type": "text", "text": "an image"}, {"type": "image", "data": png(), "mimeType": "image/png"}]}
+        case "struct":
+            return {"content": [], "structuredContent": {"n": 42}}
+        case "big":
+            return text("0123456789abcde\n" * (int(given.get("n", 10_000_000)) // 16))
+        case "die":
+            sys.stderr.write("I was asked to die\n")
+            sys.stderr.flush()
+            os._exit(3)
+        case "hang":
+            time.sleep(600)
+        case "ask":
+            asked = {"message": "Your name?", "requestedSchema": schema("name"), "mode": "form"}
+            return text(json.dumps(ask("elicitation/create", asked)))
+        case "roots":
+            return text(json.dumps(ask("roots/list", {})))
+        case "sample":
+            message = {"role": "user", "content": {"type": "text", "text": "hi"}}
+            return text(json.dumps(ask("sampling/createMessage", {"messages": [message], "maxTokens": 5})))
+        case "more":
+            EXTRA.append(f"extra{len(EXTRA)}")
+            send({"method": "notifications/tools/list_changed"})
+        case "progress":
+            token = params["_meta"]["progressToken"]
+            for step in (1, 2):
+                send({"method": "notifications/progress", "params": {"progressToken": token, "progress": step, "total": 2, "message": "step"}})
+        case "child":
+            program = [sys.executable, "-c", "import time; time.sleep(600)"]
+            started = subprocess.Popen(program, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            return text(str(started.pid))
+        case "output":
+            return text("no structure")
+        case _:
+            pass
+    return text(f"called <{name}> {json.dumps(params.get('_meta', {}).get('claudecode/toolUseId'))}")
+
+
+def answer(message: dict[str, Any]) -> dict[str, Any] | None:
+    match message.get("method"):
+        case "initialize":
+            features = {"tools": {"listChanged": True}, "resources": {}, "prompts": {}}
+            told = {"serverInfo": {"name": "scripted", "version": "1"}, "instructions": "Shout when you can."}
+            return {"protocolVersion": "2025-06-18", "capabilities": features, **told}
+        case "tools/list":
+            return {"tools": tools()}
+        case "resources/list":
+            return {"resources": [{"uri": "doc://one", "name": "one", "mimeType": "text/plain"}]}
+        case "resources/read":
+            return {"contents": [{"uri": "doc://one", "text": "the body"}]}
+        case "prompts/list":
+            arguments = [{"name": "who", "required": True}, {"name": "how"}]
+            return {"prompts": [{"name": "greet", "description": "Greets.", "arguments": arguments}]}
+        case "prompts/get":
+            given = json.dumps(message["params"].get("arguments"), sort_keys=True)
+            return {"messages": [{"role": "user", "content": {"type": "text", "text": f"greeting {given}"}}]}
+        case "tools/call":
+            return call(message["params"])
+        case _:
+            return None
+
+
+def main() -> None:
+    if os.environ.get("MCP_PID"):
+        with open(os.environ["MCP_PID"], "a") as file:
+            file.write(f"{os.getpid()}\n")
+    if MODE == "exit":
+        sys.exit("no token was given")
+    if MODE == "silent":
+        time.sleep(600)
+    if MODE == "endless":
+        while True:
+            sys.stdout.write("x" * 1_000_000)
+    if MODE in ("garbage", "only-garbage"):
+        sys.stdout.write("Starting up...\n\n{]\n\x00\xff\n[]\n5\n" + '{"jsonrpc": "1.0"}\n' + "[" * 5000 + "\n")
+        sys.stdout.flush()
+    for line in sys.stdin:
+        if os.environ.get("MCP_LOG"):
+            with open(os.environ["MCP_LOG"], "a") as file:
+                file.write(line)
+        if MODE == "only-garbage":
+            sys.stdout.write("nonsense\n")
+            sys.stdout.flush()
+            continue
+        message = json.loads(line)
+        if "id" not in message or "method" not in message:
+            continue
+        result = answer(message)
+        if result is None:
+            send({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})
+        else:
+            send({"id": message["id"], "result": result})
+
+
+if __name__ == "__main__":
+    main()
