@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 MODE = os.environ.get("MCP_MODE", "")
@@ -65,7 +66,7 @@ def tools() -> list[Any]:
     return found
 
 
-SIMPLE = ("fail", "img", "struct", "big", "die", "hang", "ask", "more", "roots", "progress", "sample", "child", "slow")
+SIMPLE = ("fail", "img", "struct", "big", "die", "hang", "ask", "more", "roots", "progress", "sample", "child", "wait")
 
 
 def text(value: str, **more: Any) -> dict[str, Any]:
@@ -82,51 +83,71 @@ def ask(method: str, params: dict[str, Any]) -> Any:
     return None
 
 
+def image(_given: dict[str, Any]) -> dict[str, Any]:
+    shown = {"type": "image", "data": png(), "mimeType": "image/png"}
+    return {"content": [{"type": "text", "text": "an image"}, shown]}
+
+
+def die(_given: dict[str, Any]) -> dict[str, Any]:
+    sys.stderr.write("I was asked to die\n")
+    sys.stderr.flush()
+    os._exit(3)
+
+
+def elicit(_given: dict[str, Any]) -> dict[str, Any]:
+    asked = {"message": "Your name?", "requestedSchema": schema("name"), "mode": "form"}
+    return text(json.dumps(ask("elicitation/create", asked)))
+
+
+def sample(_given: dict[str, Any]) -> dict[str, Any]:
+    message = {"role": "user", "content": {"type": "text", "text": "hi"}}
+    return text(json.dumps(ask("sampling/createMessage", {"messages": [message], "maxTokens": 5})))
+
+
+def start_child(_given: dict[str, Any]) -> dict[str, Any]:
+    program = [sys.executable, "-c", "import time; time.sleep(600)"]
+    quiet = subprocess.DEVNULL
+    return text(str(subprocess.Popen(program, start_new_session=True, stdin=quiet, stdout=quiet).pid))
+
+
+def hang(_given: dict[str, Any]) -> dict[str, Any]:
+    time.sleep(600)
+    return text("too late")
+
+
+def add_tool(_given: dict[str, Any]) -> dict[str, Any]:
+    EXTRA.append(f"extra{len(EXTRA)}")
+    send({"method": "notifications/tools/list_changed"})
+    return text("added")
+
+
+CALLS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "shout": lambda given: text(given.get("s", "").upper() + "!"),
+    "env": lambda given: text(os.environ.get(given["k"], "(not set)")),
+    "fail": lambda _: text("it failed", isError=True),
+    "img": image,
+    "struct": lambda _: {"content": [], "structuredContent": {"n": 42}},
+    "big": lambda given: text("0123456789abcde\n" * (int(given.get("n", 10_000_000)) // 16)),
+    "die": die,
+    "hang": hang,
+    "ask": elicit,
+    "roots": lambda _: text(json.dumps(ask("roots/list", {}))),
+    "sample": sample,
+    "more": add_tool,
+    "child": start_child,
+    "output": lambda _: text("no structure"),
+}
+
+
 def call(params: dict[str, Any]) -> dict[str, Any]:
-    name, given = params["name"], params.get("arguments") or {}
-    match name:
-        case "shout":
-            return text(given.get("s", "").upper() + "!")
-        case "env":
-            return text(os.environ.get(given["k"], "(not set)"))
-        case "fail":
-            return text("it failed", isError=True)
-        case "img":
-            return {"content": [{"type": "text", "text": "an image"}, {"type": "image", "data": png(), "mimeType": "image/png"}]}
-        case "struct":
-            return {"content": [], "structuredContent": {"n": 42}}
-        case "big":
-            return text("0123456789abcde\n" * (int(given.get("n", 10_000_000)) // 16))
-        case "die":
-            sys.stderr.write("I was asked to die\n")
-            sys.stderr.flush()
-            os._exit(3)
-        case "hang":
-            time.sleep(600)
-        case "ask":
-            asked = {"message": "Your name?", "requestedSchema": schema("name"), "mode": "form"}
-            return text(json.dumps(ask("elicitation/create", asked)))
-        case "roots":
-            return text(json.dumps(ask("roots/list", {})))
-        case "sample":
-            message = {"role": "user", "content": {"type": "text", "text": "hi"}}
-            return text(json.dumps(ask("sampling/createMessage", {"messages": [message], "maxTokens": 5})))
-        case "more":
-            EXTRA.append(f"extra{len(EXTRA)}")
-            send({"method": "notifications/tools/list_changed"})
-        case "progress":
-            token = params["_meta"]["progressToken"]
-            for step in (1, 2):
-                send({"method": "notifications/progress", "params": {"progressToken": token, "progress": step, "total": 2, "message": "step"}})
-        case "child":
-            program = [sys.executable, "-c", "import time; time.sleep(600)"]
-            started = subprocess.Popen(program, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-            return text(str(started.pid))
-        case "output":
-            return text("no structure")
-        case _:
-            pass
-    return text(f"called <{name}> {json.dumps(params.get('_meta', {}).get('claudecode/toolUseId'))}")
+    name, meta = params["name"], params.get("_meta", {})
+    if name in CALLS:
+        return CALLS[name](params.get("arguments") or {})
+    if name == "progress":
+        for step in (1, 2):
+            told = {"progressToken": meta["progressToken"], "progress": step, "total": 2, "message": "step"}
+            send({"method": "notifications/progress", "params": told})
+    return text(f"called <{name}> {json.dumps(meta.get('claudecode/toolUseId'))}")
 
 
 def answer(message: dict[str, Any]) -> dict[str, Any] | None:
@@ -178,6 +199,8 @@ def main() -> None:
         message = json.loads(line)
         if "id" not in message or "method" not in message:
             continue
+        if message.get("params", {}).get("name") == "wait":
+            continue  # it goes on reading, and never answers
         result = answer(message)
         if result is None:
             send({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})

@@ -55,11 +55,11 @@ class HostChannel:
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 - the program's answer, whatever it is, ends only this request
-            answer = {"jsonrpc": "2.0", "id": number, "error": {"code": -32603, "message": str(error)[:1000]}}
+            answer = {"error": {"code": -32603, "message": str(error)[:1000]}}
         if number is None:
             return  # a notification has no answer; an acknowledgement is of no use
-        if not isinstance(answer, dict):
-            answer = {"jsonrpc": "2.0", "id": number, "error": {"code": -32603, "message": "no response"}}
+        if not isinstance(answer, dict) or not (_is_result(answer) or _is_error(answer)):
+            answer = {"error": {"code": -32603, "message": "the program sent no response"}}
         try:
             data = msgspec.json.encode({**answer, "jsonrpc": "2.0", "id": number})
         except (TypeError, ValueError, RecursionError) as error:
@@ -67,3 +67,12 @@ class HostChannel:
             data = msgspec.json.encode({"jsonrpc": "2.0", "id": number, "error": failure})
         self._answers.append(data)
         self._arrived.set()
+
+
+def _is_result(answer: dict[str, Any]) -> bool:
+    return isinstance(answer.get("result"), dict)
+
+
+def _is_error(answer: dict[str, Any]) -> bool:
+    error = answer.get("error")
+    return isinstance(error, dict) and isinstance(error.get("code"), int) and isinstance(error.get("message"), str)

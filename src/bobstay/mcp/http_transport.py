@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -25,7 +26,7 @@ class HttpExchange(Struct):
 
     @property
     def needs_authentication(self) -> bool:
-        return self.status == 401
+        return self.status == HTTPStatus.UNAUTHORIZED
 
 
 @asynccontextmanager

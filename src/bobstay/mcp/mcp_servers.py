@@ -10,7 +10,7 @@ import msgspec
 from bobstay.mcp.clean_text import clean_line
 from bobstay.mcp.config_sources import parse_host_servers
 from bobstay.mcp.mcp_ports import McpOptions, McpPorts
-from bobstay.mcp.mcp_tool import build_tools
+from bobstay.mcp.mcp_tool import McpTool, build_tools
 from bobstay.mcp.official_sdk import load_sdk
 from bobstay.mcp.prompt_commands import PromptCommand, list_commands, run_command
 from bobstay.mcp.resource_tools import ListMcpResources, ReadMcpResource
@@ -18,6 +18,7 @@ from bobstay.mcp.server_config import McpServerConfig
 from bobstay.mcp.server_connection import ServerConnection
 from bobstay.model.message import ReplyPart
 from bobstay.tools.base import Tool, ToolError
+from bobstay.tools.deferred_tools import DeferrableTool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,6 +103,14 @@ class McpServers:
                     found[tool.name] = tool
             self._tools = tuple(found[name] for name in sorted(found))
         return self._tools
+
+    def deferrable_tools(self) -> tuple[DeferrableTool, ...]:
+        """The tools of all servers, as the search for tools knows them; those for resources are not deferred."""
+        return tuple(
+            DeferrableTool(tool.name, tool.description, tool.hint, tool.schema, tool.always_load)
+            for tool in self.tools()
+            if isinstance(tool, McpTool)
+        )
 
     def commands(self) -> tuple[PromptCommand, ...]:
         """The prompts of all servers, as commands."""

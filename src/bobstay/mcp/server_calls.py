@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _CLOSED = -32000
 _TIMED_OUT = -32001
-_FORGOTTEN = "Session terminated"
-"""What the SDK says when a server does not know the session any more, such as after it was started again."""
+_METHOD_NOT_FOUND = -32601
 _MAX_PROGRESS = 500
 CALL_ID = "claudecode/toolUseId"
 """Key under which servers are told the id of the call; programs in the field look for this one."""
@@ -78,9 +77,9 @@ async def _request(
         except Exception as error:
             from mcp.shared.exceptions import MCPError
 
-            if isinstance(error, MCPError) and error.message == _FORGOTTEN and not is_last:
-                connection.drop()
-                continue
+            is_error_answer = isinstance(error, MCPError) and error.code != _METHOD_NOT_FOUND
+            if is_error_answer and not is_last and connection.forget_session():
+                continue  # the server did not look at the request, so sending it again is safe
             raise ToolError(_explain(connection, server, what, limit, error)) from error
     raise AssertionError("unreachable: the last attempt returns or raises")
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
@@ -145,10 +146,14 @@ class ServerConnection:
         self._set_state("needs-auth", "The server wants you to sign in.")
         return True
 
-    def drop(self) -> None:
-        """Give up a connection that the server does not know any more; the next call opens another."""
-        if self._watch is not None:
-            self._watch.end()
+    def forget_session(self) -> bool:
+        """After a failed call: whether the server does not know the session any more, such as after it was started
+        again. The connection is given up then, and the next call opens another.
+        """
+        if self._exchange.status != HTTPStatus.NOT_FOUND or self._watch is None:
+            return False
+        self._watch.end()
+        return True
 
     def describe_end(self) -> str:
         """Say why the connection ended."""
@@ -184,6 +189,9 @@ class ServerConnection:
         watch = self._watch = ConnectionWatch(self._wake.set)
         self._exchange = HttpExchange()
         try:
+            # The process starts before the SDK is loaded, so that both take their time at once.
+            self._channel = start_channel(self.config, self.options, self._number)
+            await self._load()
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(self.options.connect_timeout):
                     client = await self._open(stack, watch)
@@ -221,9 +229,6 @@ class ServerConnection:
             self._settle()
 
     async def _open(self, stack: AsyncExitStack, watch: ConnectionWatch) -> "Client":
-        # The process starts before the SDK is loaded, so that both take their time at once.
-        self._channel = start_channel(self.config, self.options, self._number)
-        await self._load()
         from mcp.client.client import Client
         from mcp.types import Implementation
 

@@ -43,6 +43,7 @@ class StdioChannel:
         self._is_paused = False
         self._output_arrived = asyncio.Event()
         self._is_closed = False
+        self._is_ended_by_us = False
         self._writer: asyncio.StreamWriter | None = None
         self.problem = ""
         """Why the channel was closed by this side."""
@@ -75,10 +76,10 @@ class StdioChannel:
         return "".join(letter for letter in text if letter.isprintable() or letter == "\n").strip()
 
     def describe_end(self) -> str:
-        """Say how the server ended, with what it wrote to standard error; "" while it runs."""
+        """Say how the server ended by itself, with what it wrote to standard error; "" if it did not."""
         if self.problem:
             return self.problem
-        if not self.has_ended:
+        if not self.has_ended or self._is_ended_by_us:
             return ""
         code = self.child.ended.result()
         how = f"it ended with exit code {code}" if code >= 0 else f"it was ended by signal {-code}"
@@ -114,6 +115,7 @@ class StdioChannel:
         if self._is_closed:
             return
         self._is_closed = True
+        self._is_ended_by_us = not self.has_ended
         self._output_arrived.set()
         try:
             self._close_input()
