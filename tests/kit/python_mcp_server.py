@@ -2,10 +2,9 @@
 
 import asyncio
 import socket
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 from mcp.server.mcpserver import Context, MCPServer
 
@@ -126,7 +125,7 @@ async def websocket_mcp_server(
 
     async def connected(connection: ServerConnection) -> None:
         server = build_server()._lowlevel_server
-        channel = WebsocketChannel(connection)  # type: ignore[arg-type] - both sides of a WebSocket have the same methods
+        channel = WebsocketChannel(cast(Any, connection))  # both sides of a WebSocket have the same methods
         async with open_channel(channel) as (read_stream, write_stream):
             await server.run(read_stream, write_stream, server.create_initialization_options())
 
@@ -137,4 +136,4 @@ async def websocket_mcp_server(
 
 
 if __name__ == "__main__":
-    sys.exit(build_server().run("stdio"))  # type: ignore[func-returns-value]
+    build_server().run("stdio")

@@ -156,6 +156,8 @@ def answer(message: dict[str, Any]) -> dict[str, Any] | None:
             features = {"tools": {"listChanged": True}, "resources": {}, "prompts": {}}
             told = {"serverInfo": {"name": "scripted", "version": "1"}, "instructions": "Shout when you can."}
             return {"protocolVersion": "2025-06-18", "capabilities": features, **told}
+        case "server/discover" if MODE == "modern":
+            return {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
         case "tools/list":
             return {"tools": tools()}
         case "resources/list":
@@ -202,7 +204,17 @@ def main() -> None:
         if message.get("params", {}).get("name") == "wait":
             continue  # it goes on reading, and never answers
         result = answer(message)
-        if result is None:
+        if MODE == "modern" and message["method"] == "initialize":
+            told = {"supported": ["2026-07-28"], "requested": "2025-11-25"}
+            send({"id": message["id"], "error": {"code": -32022, "message": "too old", "data": told}})
+        elif MODE == "modern" and result is not None:
+            send(
+                {
+                    "id": message["id"],
+                    "result": {**result, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"},
+                }
+            )
+        elif result is None:
             send({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})
         else:
             send({"id": message["id"], "result": result})

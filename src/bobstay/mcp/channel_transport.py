@@ -1,5 +1,7 @@
 """Transport of the SDK over a channel of our own: one JSON-RPC message at a time, as bytes."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Protocol
@@ -25,7 +27,7 @@ class MessageChannel(Protocol):
 
 
 @asynccontextmanager
-async def open_channel(channel: MessageChannel) -> AsyncGenerator["TransportStreams"]:
+async def open_channel(channel: MessageChannel) -> AsyncGenerator[TransportStreams]:
     """Connect a channel to the streams of an SDK session. The channel is closed at the end."""
     import anyio
     from mcp.shared.message import SessionMessage

@@ -1,9 +1,11 @@
 """Checks what a server lists before the SDK reads it: one bad entry must not lose the others."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from bobstay.mcp.clean_text import clean_line
 from bobstay.mcp.schema_check import OPEN_SCHEMA, BadSchema, check_schema
@@ -38,15 +40,15 @@ class ConnectionWatch:
 
 @asynccontextmanager
 async def watch_transport(
-    transport: "AbstractAsyncContextManager[TransportStreams]", watch: ConnectionWatch
-) -> AsyncGenerator["TransportStreams"]:
+    transport: AbstractAsyncContextManager[TransportStreams], watch: ConnectionWatch
+) -> AsyncGenerator[TransportStreams]:
     """Open a transport whose lists are checked, and whose end is noticed."""
     async with transport as (read_stream, write_stream):
         yield _CheckedStream(read_stream, watch), write_stream
 
 
 class _CheckedStream:
-    def __init__(self, inner: "ReadStream[SessionMessage | Exception]", watch: ConnectionWatch) -> None:
+    def __init__(self, inner: ReadStream[SessionMessage | Exception], watch: ConnectionWatch) -> None:
         self._inner = inner
         self._watch = watch
 
@@ -54,7 +56,7 @@ class _CheckedStream:
     def last_context(self) -> Any:
         return getattr(self._inner, "last_context", None)
 
-    async def receive(self) -> "SessionMessage | Exception":
+    async def receive(self) -> SessionMessage | Exception:
         try:
             item = await self._inner.receive()
         except asyncio.CancelledError:
@@ -67,10 +69,10 @@ class _CheckedStream:
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    def __aiter__(self) -> "_CheckedStream":
+    def __aiter__(self) -> ReadStream[SessionMessage | Exception]:
         return self
 
-    async def __anext__(self) -> "SessionMessage | Exception":
+    async def __anext__(self) -> SessionMessage | Exception:
         try:
             item = await self._inner.__anext__()
         except asyncio.CancelledError:
@@ -80,16 +82,16 @@ class _CheckedStream:
             raise
         return self._check(item)
 
-    async def __aenter__(self) -> "_CheckedStream":
+    async def __aenter__(self) -> Self:
         await self._inner.__aenter__()
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: "TracebackType | None"
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
     ) -> bool | None:
-        return await self._inner.__aexit__(kind, error, trace)
+        return await self._inner.__aexit__(exc_type, exc_val, exc_tb)
 
-    def _check(self, item: "SessionMessage | Exception") -> "SessionMessage | Exception":
+    def _check(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
         if isinstance(item, Exception):
             if not self._watch.garbage:
                 self._watch.garbage = clean_line(_input_of(item), 200)
@@ -105,7 +107,7 @@ class _CheckedStream:
 def _input_of(error: Exception) -> str:
     """The text that is no message, as far as the parser tells it."""
     errors = getattr(error, "errors", None)
-    details = errors(include_url=False, include_context=False) if callable(errors) else []
+    details: Any = errors(include_url=False, include_context=False) if callable(errors) else []
     return str(details[0].get("input", "")) if details else str(error)
 
 

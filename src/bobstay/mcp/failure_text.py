@@ -1,6 +1,7 @@
 """Says why a connection or a call failed, in one sentence."""
 
 import asyncio
+from typing import Any
 
 from bobstay.mcp.clean_text import clean_line
 
@@ -32,7 +33,7 @@ def is_authentication_failure(error: BaseException) -> bool:
 
 def _first_problem(error: BaseException) -> str:
     errors = getattr(error, "errors", None)
-    details = errors(include_url=False, include_input=False, include_context=False) if callable(errors) else []
+    details: Any = errors(include_url=False, include_input=False, include_context=False) if callable(errors) else []
     if not details:
         return clean_line(str(error), 200)
     where = ".".join(str(step) for step in details[0].get("loc", ()))

@@ -1,5 +1,7 @@
 """Streamable HTTP and SSE transports: the SDK's, with our proxies, authorities and limits."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -31,8 +33,8 @@ class HttpExchange(Struct):
 
 @asynccontextmanager
 async def open_http(
-    config: McpServerConfig, *, auth: "httpx2.Auth | None", network: Network, exchange: HttpExchange
-) -> AsyncGenerator["TransportStreams"]:
+    config: McpServerConfig, *, auth: httpx2.Auth | None, network: Network, exchange: HttpExchange
+) -> AsyncGenerator[TransportStreams]:
     """Connect to a server over streamable HTTP or SSE.
 
     Args:
@@ -43,7 +45,7 @@ async def open_http(
     """
     import httpx2
 
-    async def record(response: "httpx2.Response") -> None:
+    async def record(response: httpx2.Response) -> None:
         exchange.status = response.status_code
 
     transport = await _make_transport(config.url, network)
@@ -51,8 +53,8 @@ async def open_http(
     def make_client(
         headers: dict[str, str] | None = None,
         timeout: Any = None,  # noqa: ARG001 - the SDK passes it; ours is below
-        auth: "httpx2.Auth | None" = auth,
-    ) -> "httpx2.AsyncClient":
+        auth: httpx2.Auth | None = auth,
+    ) -> httpx2.AsyncClient:
         # No limit between two bytes: how long a call may take is its own limit.
         return httpx2.AsyncClient(
             headers={**config.headers, **(headers or {})},
@@ -78,7 +80,7 @@ async def open_http(
         yield streams
 
 
-async def _make_transport(url: str, network: Network) -> "httpx2.AsyncBaseTransport":
+async def _make_transport(url: str, network: Network) -> httpx2.AsyncBaseTransport:
     import httpx2
 
     from bobstay.http.tls import load_trust

@@ -28,12 +28,14 @@ class McpTool(Tool[RawArgs]):
         self.always_load = connection.config.always_load or listed.always_load
         """Its schema is never deferred."""
         # Of other tools these belong to the class; of these tools each instance has its own.
-        self.__dict__.update(
-            name=tool_name(connection.config.called, listed.name),
-            description=listed.description,
-            hint=" ".join(filter(None, (listed.title, listed.hint))),
-            cap=options.output_tokens * CHARACTERS_PER_TOKEN,
-        )
+        own = {
+            "name": tool_name(connection.config.called, listed.name),
+            "description": listed.description,
+            "hint": " ".join(filter(None, (listed.title, listed.hint))),
+            "cap": options.output_tokens * CHARACTERS_PER_TOKEN,
+        }
+        for attribute, value in own.items():
+            setattr(self, attribute, value)
 
     @property
     def server(self) -> str:

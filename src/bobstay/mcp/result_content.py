@@ -1,5 +1,7 @@
 """Converts content of MCP servers to parts of a reply; what is no text or image is saved to a file."""
 
+from __future__ import annotations
+
 import mimetypes
 from base64 import b64decode
 from binascii import Error as Base64Error
@@ -33,7 +35,7 @@ class ContentConverter:
         self._stem = stem
         self._images = 0
 
-    def convert_result(self, result: "CallToolResult") -> tuple[ReplyPart, ...]:
+    def convert_result(self, result: CallToolResult) -> tuple[ReplyPart, ...]:
         parts = self.convert(result.content)
         if not parts and result.structured_content is not None:
             return (Text(_to_json(result.structured_content)),)

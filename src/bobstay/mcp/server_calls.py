@@ -1,5 +1,7 @@
 """Requests to a connected MCP server: calls of tools, reading resources, getting prompts."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,7 +26,7 @@ CALL_ID = "claudecode/toolUseId"
 
 async def call_tool(
     connection: ServerConnection, name: str, arguments: dict[str, Any], call_id: str, report: Callable[[str], None]
-) -> "CallToolResult":
+) -> CallToolResult:
     """Call a tool by the name the server gave it. Cancelling this tells the server.
 
     Raises:
@@ -38,7 +40,7 @@ async def call_tool(
 
     meta: Any = {CALL_ID: call_id} if call_id else None
 
-    async def send(client: "Client") -> "CallToolResult":
+    async def send(client: Client) -> CallToolResult:
         return await client.call_tool(
             name,
             arguments,
@@ -50,21 +52,19 @@ async def call_tool(
     return await _request(connection, send, f"the tool {name!r}", limit)
 
 
-async def read_resource(connection: ServerConnection, uri: str) -> "ReadResourceResult":
+async def read_resource(connection: ServerConnection, uri: str) -> ReadResourceResult:
     """Raises `ToolError`."""
     limit = connection.config.tool_timeout or connection.options.tool_timeout
     return await _request(connection, lambda client: client.read_resource(uri), f"the resource {uri[:200]!r}", limit)
 
 
-async def get_prompt(connection: ServerConnection, name: str, arguments: dict[str, str]) -> "GetPromptResult":
+async def get_prompt(connection: ServerConnection, name: str, arguments: dict[str, str]) -> GetPromptResult:
     """Raises `ToolError`."""
     limit = connection.options.connect_timeout
     return await _request(connection, lambda client: client.get_prompt(name, arguments), f"the prompt {name!r}", limit)
 
 
-async def _request(
-    connection: ServerConnection, send: "Callable[[Client], Awaitable[T]]", what: str, limit: float
-) -> T:
+async def _request(connection: ServerConnection, send: Callable[[Client], Awaitable[T]], what: str, limit: float) -> T:
     server = clean_line(connection.config.name, 80)
     for is_last in (False, True):
         client = await connection.connect()

@@ -250,7 +250,7 @@ class ServerConnection:
                 await self._wake.wait()
                 self._wake.clear()
                 if self._dirty and self.client is not None:
-                    kinds = tuple(kind for kind in LIST_KINDS if kind in self._dirty)
+                    kinds: tuple[ListKind, ...] = tuple(kind for kind in LIST_KINDS if kind in self._dirty)
                     self._dirty.clear()
                     with suppress(TimeoutError):  # it keeps the lists it had
                         async with asyncio.timeout(self.options.connect_timeout):

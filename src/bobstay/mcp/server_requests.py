@@ -1,5 +1,7 @@
 """Answers requests of MCP servers: questions to the person, the working directories, use of the model."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +31,7 @@ class ServerRequests:
             found["sampling_callback"] = self.sample
         return found
 
-    async def elicit(self, _context: "ClientRequestContext", params: "ElicitRequestParams") -> Any:
+    async def elicit(self, _context: ClientRequestContext, params: ElicitRequestParams) -> Any:
         from mcp.types import ElicitResult
 
         answer = ElicitationAnswer()
@@ -50,7 +52,7 @@ class ServerRequests:
         content = answer.content if answer.action == "accept" and params.mode == "form" else None
         return ElicitResult(action=answer.action, content=content)
 
-    async def list_roots(self, _context: "ClientRequestContext") -> Any:
+    async def list_roots(self, _context: ClientRequestContext) -> Any:
         from mcp.types import ListRootsResult, Root
         from pydantic import FileUrl
 
@@ -58,7 +60,7 @@ class ServerRequests:
         roots = [Root(uri=FileUrl(folder.as_uri()), name=folder.name or "/") for folder in folders]
         return ListRootsResult(roots=roots)
 
-    async def sample(self, _context: "ClientRequestContext", params: "CreateMessageRequestParams") -> Any:
+    async def sample(self, _context: ClientRequestContext, params: CreateMessageRequestParams) -> Any:
         from mcp.types import INTERNAL_ERROR, INVALID_REQUEST, CreateMessageResult, ErrorData
 
         assert self._ports.sample is not None

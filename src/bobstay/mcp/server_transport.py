@@ -1,5 +1,7 @@
 """Chooses and opens the transport of an MCP server."""
 
+from __future__ import annotations
+
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
@@ -38,7 +40,7 @@ async def open_transport(
     ports: McpPorts,
     channel: StdioChannel | None,
     exchange: HttpExchange,
-) -> "AbstractAsyncContextManager[TransportStreams]":
+) -> AbstractAsyncContextManager[TransportStreams]:
     """Return the transport of a server, to be entered by the SDK, which must be loaded.
 
     Raises:

@@ -44,7 +44,7 @@ async def over_sse() -> AsyncIterator[dict[str, Any]]:
         yield entry
 
 
-def over(*serving: Serving) -> Any:
+def over(*serving: Serving) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("serving", serving, ids=lambda each: each.__name__)
 
 

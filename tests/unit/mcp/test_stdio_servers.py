@@ -270,3 +270,10 @@ async def test_what_a_server_says_about_itself_is_known(tmp_path: Path) -> None:
         assert (status["status"], status["serverInfo"]["name"], status["scope"]) == ("connected", "scripted", "user")
         assert status["tools"][0] == {"name": "shout", "annotations": {}}
         assert "env" not in status["config"]
+
+
+async def test_a_server_that_knows_only_the_newest_protocol_is_spoken_to_in_it(tmp_path: Path) -> None:
+    """H8-1"""
+    async with mcp_session(tmp_path, t=scripted_entry(MCP_MODE="modern")) as session:
+        assert session.state("t") == "connected", session.error("t")
+        assert await session.text("mcp__t__shout", s="new") == "NEW!"
