@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -28,7 +27,7 @@ class HttpExchange(Struct):
 
     @property
     def needs_authentication(self) -> bool:
-        return self.status == HTTPStatus.UNAUTHORIZED
+        return self.status == 401
 
 
 @asynccontextmanager

@@ -42,6 +42,7 @@ class McpServers:
         self._number = 0
         self._set_by_host: set[str] = set()
         self._loading: asyncio.Task[None] | None = None
+        self._load_after: asyncio.Event | None = None
         self._tools: tuple[Tool[Any], ...] | None = None
         self._is_started = False
         for config in configs:
@@ -49,9 +50,14 @@ class McpServers:
 
     # Starting and ending
 
-    def start(self) -> None:
-        """Begin to connect all servers at once, in the background."""
+    def start(self, load_after: asyncio.Event | None = None) -> None:
+        """Begin to connect all servers at once, in the background.
+
+        Processes start at once. The SDK, whose import takes a second of a processor, is loaded after `load_after`,
+        such as one that says that the first request was sent.
+        """
         self._is_started = True
+        self._load_after = load_after
         for connection in self._connections.values():
             connection.start()
 
@@ -242,8 +248,13 @@ class McpServers:
     async def _load(self) -> None:
         """Load the SDK once for all servers."""
         if self._loading is None:
-            self._loading = asyncio.create_task(load_sdk())
+            self._loading = asyncio.create_task(self._load_in_time())
         await asyncio.shield(self._loading)
+
+    async def _load_in_time(self) -> None:
+        if self._load_after is not None:
+            await self._load_after.wait()
+        await load_sdk()
 
     def _change(self) -> None:
         self.revision += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Iterable
@@ -104,7 +103,9 @@ class ContentConverter:
         return [Image(fitted.media_type, fitted.data), note]
 
     def _save(self, raw: bytes, media_type: str) -> str:
-        suffix = _SUFFIXES.get(media_type) or mimetypes.guess_extension(media_type) or ".bin"
+        from mimetypes import guess_extension
+
+        suffix = _SUFFIXES.get(media_type) or guess_extension(media_type) or ".bin"
         try:
             return save_output(raw, self._spill, self._stem, suffix)
         except OSError:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bobstay.mcp.clean_text import clean_line, clean_text
 from bobstay.mcp.failure_text import describe_failure
+from bobstay.mcp.mcp_ports import ElicitationRequest
 from bobstay.mcp.server_connection import ServerConnection
 from bobstay.tools.base import ToolError
 
@@ -19,6 +20,8 @@ T = TypeVar("T")
 _CLOSED = -32000
 _TIMED_OUT = -32001
 _METHOD_NOT_FOUND = -32601
+_URL_REQUIRED = -32042
+_MAX_URLS = 5
 _MAX_PROGRESS = 500
 CALL_ID = "claudecode/toolUseId"
 """Key under which servers are told the id of the call; programs in the field look for this one."""
@@ -80,8 +83,31 @@ async def _request(connection: ServerConnection, send: Callable[[Client], Awaita
             is_error_answer = isinstance(error, MCPError) and error.code != _METHOD_NOT_FOUND
             if is_error_answer and not is_last and connection.forget_session():
                 continue  # the server did not look at the request, so sending it again is safe
+            wants_url = isinstance(error, MCPError) and error.code == _URL_REQUIRED and not is_last
+            if wants_url and await _ask_to_open(connection, getattr(error, "data", None)):
+                continue  # the person did what the server wants first
             raise ToolError(_explain(connection, server, what, limit, error)) from error
     raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+async def _ask_to_open(connection: ServerConnection, data: Any) -> bool:
+    """Ask the person to open the addresses that a server wants opened first. Returns whether that was done."""
+    wanted = data.get("elicitations") if isinstance(data, dict) else None
+    if connection.ports.elicit is None or not isinstance(wanted, list) or not wanted:
+        return False
+    for each in wanted[:_MAX_URLS]:
+        if not isinstance(each, dict) or not isinstance(each.get("url"), str):
+            return False
+        request = ElicitationRequest(
+            connection.config.name,
+            clean_text(str(each.get("message", "")), 4_000),
+            "url",
+            url=each["url"],
+            elicitation_id=str(each.get("elicitationId", "")),
+        )
+        if (await connection.ports.elicit(request)).action != "accept":
+            return False
+    return True
 
 
 def _explain(connection: ServerConnection, server: str, what: str, limit: float, error: Exception) -> str:

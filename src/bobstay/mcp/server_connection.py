@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
@@ -76,6 +75,7 @@ class ServerConnection:
         self._attempted = asyncio.Event()
         self._dirty: set[ListKind] = set()
         self._is_stopping = False
+        self._changing = asyncio.Lock()
         self._mode = "legacy"
         self._noted: set[str] = set()
         if self.state == "disabled":
@@ -105,23 +105,26 @@ class ServerConnection:
 
     async def restart(self) -> None:
         """Connect anew and wait for the outcome."""
-        await self.stop()
-        self._set_state("pending")
-        self._attempted.clear()
-        self.start()
-        await self._attempted.wait()
+        async with self._changing:
+            await self.stop()
+            self._set_state("pending")
+            self._attempted.clear()
+            self.start()
+        await self._until_attempted()
 
     async def enable(self) -> None:
         """Connect in the background."""
-        await self.stop()
-        self._set_state("pending")
-        self.start()
+        async with self._changing:
+            await self.stop()
+            self._set_state("pending")
+            self.start()
 
     async def disable(self) -> None:
-        await self.stop()
-        self.listing, self.instructions = ServerListing(), ""
-        self._set_state("disabled")
-        self.has_settled.set()
+        async with self._changing:
+            await self.stop()
+            self.listing, self.instructions = ServerListing(), ""
+            self._set_state("disabled")
+            self.has_settled.set()
 
     @property
     def client(self) -> "Client | None":
@@ -136,7 +139,7 @@ class ServerConnection:
             if self._attempted.is_set():
                 self._attempted.clear()
                 self._wanted.set()
-            await self._attempted.wait()
+            await self._until_attempted()
         return self.client
 
     def refuse_authentication(self) -> bool:
@@ -150,7 +153,7 @@ class ServerConnection:
         """After a failed call: whether the server does not know the session any more, such as after it was started
         again. The connection is given up then, and the next call opens another.
         """
-        if self._exchange.status != HTTPStatus.NOT_FOUND or self._watch is None:
+        if self._exchange.status != 404 or self._watch is None:
             return False
         self._watch.end()
         return True
@@ -159,6 +162,15 @@ class ServerConnection:
         """Say why the connection ended."""
         current = self._channel.describe_end() if self._channel is not None else self._last_end
         return current or "the connection was closed"
+
+    async def _until_attempted(self) -> None:
+        """Wait for the outcome of the attempt to connect, or the end of all attempts."""
+        if self._task is not None:
+            attempted = asyncio.ensure_future(self._attempted.wait())
+            try:
+                await asyncio.wait([attempted, self._task], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                attempted.cancel()
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()

@@ -47,3 +47,21 @@ async def test_the_reference_server_works(kind: str, tmp_path: Path) -> None:
         await session.call("mcp__all__trigger-long-running-operation", context, duration=0.3, steps=3)
         assert isinstance(context.report, Reports)
         assert "3/3" in "".join(context.report.texts)
+
+
+async def test_an_address_that_must_be_opened_first_is_shown_and_the_call_repeated(tmp_path: Path) -> None:
+    """H8-4"""
+    asked: list[ElicitationRequest] = []
+
+    async def elicit(request: ElicitationRequest) -> ElicitationAnswer:
+        asked.append(request)
+        return ElicitationAnswer("accept")
+
+    async with (
+        serving("stdio") as entry,
+        mcp_session(tmp_path, {"elicit": elicit}, all=entry) as session,
+    ):
+        outcome = await session.call("mcp__all__trigger-url-elicitation", url="https://example.com/", errorPath=True)
+        assert not outcome.is_error
+        assert [(each.server, each.mode) for each in asked] == [("all", "url")]
+        assert asked[0].url.startswith("https://")
