@@ -63,5 +63,5 @@ async def test_an_address_that_must_be_opened_first_is_shown_and_the_call_repeat
     ):
         outcome = await session.call("mcp__all__trigger-url-elicitation", url="https://example.com/", errorPath=True)
         assert not outcome.is_error
-        assert [(each.server, each.mode) for each in asked] == [("all", "url")]
-        assert asked[0].url.startswith("https://")
+        assert {(each.server, each.mode) for each in asked} == {("all", "url")}
+        assert "https://example.com/" in [each.url for each in asked]
