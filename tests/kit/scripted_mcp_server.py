@@ -3,11 +3,14 @@
 Run as a program. MCP_LOG names a file for the messages it receives, MCP_MODE a way to misbehave.
 """
 
+import atexit
 import base64
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 import zlib
 from collections.abc import Callable
@@ -15,6 +18,7 @@ from typing import Any
 
 MODE = os.environ.get("MCP_MODE", "")
 EXTRA: list[str] = []
+LOCK = threading.Lock()
 ESCAPE = "\x1b[31mred\x1b[0m \u202ehidden\u200b \x00 done"
 
 
@@ -31,8 +35,9 @@ def png() -> str:
 
 
 def send(message: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-    sys.stdout.flush()
+    with LOCK:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        sys.stdout.flush()
 
 
 def schema(*names: str) -> dict[str, Any]:
@@ -176,20 +181,40 @@ def answer(message: dict[str, Any]) -> dict[str, Any] | None:
             return None
 
 
+def talk() -> None:
+    """Log messages without end."""
+    while True:
+        send({"method": "notifications/message", "params": {"level": "info", "data": "x" * 10_000}})
+
+
+def misbehave() -> None:
+    """What a server does before its first message."""
+    match MODE:
+        case "clinging":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            atexit.register(time.sleep, 600)
+        case "talking":
+            threading.Thread(target=talk, daemon=True).start()
+        case "exit":
+            sys.exit("no token was given")
+        case "silent":
+            time.sleep(600)
+        case "endless":
+            while True:
+                sys.stdout.write("x" * 1_000_000)
+        case "garbage" | "only-garbage":
+            lines = ("Starting up...", "", "{]", "\x00\xff", "[]", "5", '{"jsonrpc": "1.0"}', "[" * 5000, "")
+            sys.stdout.write("\n".join(lines))
+            sys.stdout.flush()
+        case _:
+            pass
+
+
 def main() -> None:
     if os.environ.get("MCP_PID"):
         with open(os.environ["MCP_PID"], "a") as file:
             file.write(f"{os.getpid()}\n")
-    if MODE == "exit":
-        sys.exit("no token was given")
-    if MODE == "silent":
-        time.sleep(600)
-    if MODE == "endless":
-        while True:
-            sys.stdout.write("x" * 1_000_000)
-    if MODE in ("garbage", "only-garbage"):
-        sys.stdout.write("Starting up...\n\n{]\n\x00\xff\n[]\n5\n" + '{"jsonrpc": "1.0"}\n' + "[" * 5000 + "\n")
-        sys.stdout.flush()
+    misbehave()
     for line in sys.stdin:
         if os.environ.get("MCP_LOG"):
             with open(os.environ["MCP_LOG"], "a") as file:

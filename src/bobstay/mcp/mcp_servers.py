@@ -14,6 +14,7 @@ from bobstay.mcp.mcp_tool import McpTool, build_tools
 from bobstay.mcp.official_sdk import load_sdk
 from bobstay.mcp.prompt_commands import PromptCommand, list_commands, run_command
 from bobstay.mcp.resource_tools import ListMcpResources, ReadMcpResource
+from bobstay.mcp.server_calls import call_tool
 from bobstay.mcp.server_config import McpServerConfig
 from bobstay.mcp.server_connection import ServerConnection
 from bobstay.model.message import ReplyPart
@@ -117,6 +118,24 @@ class McpServers:
             for tool in self.tools()
             if isinstance(tool, McpTool)
         )
+
+    async def call(self, name: str, arguments: dict[str, Any], call_id: str = "") -> tuple[str, bool]:
+        """Call a tool for the session itself, such as one that answers permission requests; `name` is the model's.
+
+        Returns the text of the result, and whether it is an error.
+
+        Raises:
+            McpRequestError: there is no such tool, or the server fails.
+        """
+        tool = next((each for each in self.tools() if isinstance(each, McpTool) and each.name == name), None)
+        if tool is None:
+            raise McpRequestError(f"There is no MCP tool {name[:100]}.")
+        try:
+            result = await call_tool(tool.connection, tool.listed.name, arguments, call_id, lambda _: None)
+        except ToolError as error:
+            raise McpRequestError(str(error)) from error
+        texts = [block.text for block in result.content if block.type == "text"]
+        return "\n".join(texts), bool(result.is_error)
 
     def commands(self) -> tuple[PromptCommand, ...]:
         """The prompts of all servers, as commands."""

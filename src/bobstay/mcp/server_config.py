@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
+from bobstay.config.secret_variables import header_secrets, secret_values
 from bobstay.mcp.tool_names import BadServerName, normalise_server
 from bobstay.mcp.variable_expansion import Variables
 
@@ -76,6 +77,13 @@ class McpServerConfig(Struct, frozen=True):
 
         content = msgspec.json.encode([self.name, self.raw], order="deterministic")
         return sha256(content).hexdigest()
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """Values that must not be stored or shown, by a name for each."""
+        label = f"MCP server {self.name}"
+        found = {f"{label} {name}": value for name, value in secret_values(self.env).items()}
+        return {**found, **header_secrets(label, self.headers)}
 
     @property
     def public(self) -> dict[str, Any]:

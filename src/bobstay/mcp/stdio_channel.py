@@ -127,8 +127,12 @@ class StdioChannel:
             self.child.close()
 
     def _close_input(self) -> None:
+        """Close its input, after what was written to it: a server may wait for the last message.
+
+        What it never reads is dropped when it ends, because that breaks the pipe.
+        """
         if self._writer is not None:
-            self._writer.transport.abort()
+            self._writer.close()
         elif self._input >= 0:
             os.close(self._input)
         self._input = -1

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bobstay.config.settings_files import load
+from bobstay.config.environment import Environment
+from bobstay.config.settings_files import BrokenSettings, load
 from bobstay.mcp.approval_store import ApprovalStore, ApprovalStoreError
 from bobstay.mcp.config_sources import (
     BadMcpConfigError,
@@ -245,3 +246,25 @@ def test_a_host_that_sets_servers_hears_which_are_wrong() -> None:
     found, errors = parse_host_servers({"a": entry("${V}"), "b": {"type": "zzz"}}, {"V": "prog"})
     assert [server.command for server in found] == ["prog"]
     assert "zzz" in errors["b"]
+
+
+def test_the_limits_of_servers_are_read_from_the_environment() -> None:
+    """H8-3, H1-6"""
+    environment = Environment.read(
+        {
+            "HOME": "/home/x",
+            "MCP_TIMEOUT": "5000",
+            "MCP_TOOL_TIMEOUT": "x",
+            "MAX_MCP_OUTPUT_TOKENS": "100",
+            "ENABLE_TOOL_SEARCH": " Auto:5 ",
+        }
+    )
+    assert (environment.mcp_timeout_ms, environment.mcp_tool_timeout_ms) == (5000, None)
+    assert (environment.mcp_output_tokens, environment.tool_search) == (100, "auto:5")
+
+
+def test_a_restriction_that_cannot_be_read_is_not_ignored(project: Project) -> None:
+    """H8-2"""
+    project.write("home/.claude/settings.json", {"disabledMcpjsonServers": "a"})
+    with pytest.raises(BrokenSettings, match="disabledMcpjsonServers"):
+        project.collect()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from jsonschema.validators import Draft202012Validator
 
 from bobstay.mcp.clean_text import clean_line, clean_text
+from bobstay.mcp.mcp_servers import McpRequestError
 from bobstay.mcp.schema_check import OPEN_SCHEMA, BadSchema, check_schema
 from tests.kit.mcp_sessions import McpSession, configure, mcp_session, scripted_entry
 from tests.kit.waiting import until
@@ -111,7 +112,7 @@ async def test_a_blocked_server_is_not_started_by_any_request_but_an_approval(tm
         assert await session.servers.settled(0)
         assert session.servers.status()[0]["error"] == "Not approved."
         for request in (session.servers.toggle("t", enabled=True), session.servers.reconnect("t")):
-            with pytest.raises(Exception, match="Not approved"):
+            with pytest.raises(McpRequestError, match="Not approved"):
                 await request
         assert not pids.exists()
         await session.servers.approve("t")

@@ -118,6 +118,15 @@ def test_what_is_shown_holds_no_secrets() -> None:
     assert parse(raw, KEY="s3cret").public == {"type": "http", "url": "http://x/${KEY}"}
 
 
+def test_secrets_of_an_entry_can_be_redacted() -> None:
+    """H8-2"""
+    key = "kX9vQ2mZ7pL4tR8w"
+    process = parse({"command": "x", "env": {"API_TOKEN": key, "LEVEL": "info"}})
+    assert list(process.secrets.values()) == [key]
+    remote = parse({"url": "http://x/", "headers": {"Authorization": "Bearer ${T}", "X-Team": "blue"}}, T=key)
+    assert list(remote.secrets.values()) == [key]
+
+
 @pytest.mark.parametrize("name", ["a__b", "a_", "search!", "a::b", "", "___", "!", "x" * 65])
 def test_a_name_that_blurs_the_border_to_its_tools_is_refused(name: str) -> None:
     """H8-2"""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bobstay.mcp.mcp_ports import ElicitationAnswer, ElicitationRequest
+from bobstay.mcp.mcp_servers import McpRequestError
 from bobstay.model.message import Image
 from bobstay.permissions.access import Effect
 from bobstay.permissions.rule import Rule
@@ -15,7 +16,7 @@ from bobstay.tools.base import ToolError
 from bobstay.tools.output_limit import limit_output
 from bobstay.tools.tool_registry import ToolRegistry
 from tests.kit.mcp_sessions import mcp_session, scripted_entry
-from tests.kit.processes import is_alive
+from tests.kit.processes import is_alive, resident_memory
 from tests.kit.tool_context import Reports, make_context
 from tests.kit.waiting import until
 
@@ -169,9 +170,9 @@ async def test_prompts_are_commands_with_arguments_by_position(tmp_path: Path) -
         assert [(command.name, command.argument_hint) for command in commands] == [("mcp__t__greet", "<who> [how]")]
         parts = await session.servers.run_prompt("mcp__t__greet", ("Ann", "very", "loud"), tmp_path)
         assert [getattr(part, "text", "") for part in parts] == ['greeting {"how": "very loud", "who": "Ann"}']
-        with pytest.raises(Exception, match="needs who"):
+        with pytest.raises(McpRequestError, match="needs who"):
             await session.servers.run_prompt("mcp__t__greet", (), tmp_path)
-        with pytest.raises(Exception, match="no MCP prompt"):
+        with pytest.raises(McpRequestError, match="no MCP prompt"):
             await session.servers.run_prompt("mcp__t__none", (), tmp_path)
 
 
@@ -238,14 +239,14 @@ async def test_a_server_can_be_switched_off_and_on_and_connected_anew(tmp_path: 
         await session.servers.toggle("t", enabled=False)
         assert (session.state("t"), session.names) == ("disabled", [])
         assert not is_alive(int(pids.read_text()))
-        with pytest.raises(Exception, match="disabled"):
+        with pytest.raises(McpRequestError, match="disabled"):
             await session.servers.reconnect("t")
         await session.servers.toggle("t", enabled=True)
         await until(lambda: session.state("t") == "connected")
         await session.servers.reconnect("t")
         assert await session.text("mcp__t__shout", s="x") == "X!"
         assert len(pids.read_text().split()) == 3
-        with pytest.raises(Exception, match="Server not found: nosuch"):
+        with pytest.raises(McpRequestError, match="Server not found: nosuch"):
             await session.servers.reconnect("nosuch")
 
 
@@ -277,3 +278,33 @@ async def test_a_server_that_knows_only_the_newest_protocol_is_spoken_to_in_it(t
     async with mcp_session(tmp_path, t=scripted_entry(MCP_MODE="modern")) as session:
         assert session.state("t") == "connected", session.error("t")
         assert await session.text("mcp__t__shout", s="new") == "NEW!"
+
+
+async def test_the_session_itself_may_call_a_tool(tmp_path: Path) -> None:
+    """H8-4: as for answers to permission requests."""
+    async with mcp_session(tmp_path, t=scripted_entry()) as session:
+        assert await session.servers.call("mcp__t__shout", {"s": "yes"}) == ("YES!", False)
+        assert await session.servers.call("mcp__t__fail", {}) == ("it failed", True)
+        for name, why in (("mcp__t__none", "no MCP tool"), ("mcp__t__die", "exit code 3")):
+            with pytest.raises(McpRequestError, match=why):
+                await session.servers.call(name, {})
+
+
+async def test_a_server_that_does_not_want_to_end_is_killed(tmp_path: Path) -> None:
+    """H8-1"""
+    pids = tmp_path / "pids"
+    async with mcp_session(tmp_path, t=scripted_entry(MCP_MODE="clinging", MCP_PID=str(pids))) as session:
+        assert session.state("t") == "connected"
+        assert is_alive(int(pids.read_text()))
+    assert not is_alive(int(pids.read_text()))
+
+
+async def test_a_server_that_never_stops_talking_holds_up_nobody(tmp_path: Path) -> None:
+    """H8-3: it has to wait when nobody reads so fast."""
+    entries = {"loud": scripted_entry(MCP_MODE="talking"), "t": scripted_entry()}
+    async with mcp_session(tmp_path, **entries) as session:
+        before = resident_memory()
+        for _ in range(20):
+            assert await session.text("mcp__t__shout", s="hey") == "HEY!"
+            assert await session.text("mcp__loud__shout", s="hey") == "HEY!"
+        assert resident_memory() - before < 100 << 20
