@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from bobstay.mcp.mcp_ports import Backoff
+from bobstay.mcp.mcp_servers import McpRequestError
 from bobstay.tools.base import ToolError
 from tests.kit import python_mcp_server
-from tests.kit.mcp_sessions import McpSession, mcp_session
+from tests.kit.mcp_sessions import McpSession, configure, mcp_session
 from tests.kit.processes import marked_processes
 from tests.kit.python_mcp_server import free_port, http_mcp_server, websocket_mcp_server
 from tests.kit.tool_context import Reports, make_context
@@ -117,12 +118,18 @@ async def test_a_server_that_is_not_there_yet_is_tried_again_with_growing_pauses
 async def test_a_server_that_stays_away_is_given_up_and_its_error_is_kept(tmp_path: Path) -> None:
     """H8-3"""
     entry = {"type": "http", "url": f"http://127.0.0.1:{free_port()}/mcp"}
-    async with mcp_session(tmp_path, py=entry) as session:
-        changes: list[str] = []
-        session.servers.subscribe(lambda: changes.append(session.state("py")))
-        await until(lambda: changes.count("failed") >= 5)
+    session = McpSession(tmp_path, configure(py=entry), {})
+    states: list[str] = []
+    session.servers.subscribe(lambda: states.append(session.state("py")))
+    session.servers.start()
+    try:
+        await until(lambda: states.count("failed") == 6)
         assert "could not be connected" in session.error("py")
-        assert len(changes) == 10
+        with pytest.raises(McpRequestError, match="could not be connected"):
+            await session.servers.reconnect("py")
+        assert states.count("failed") >= 7, "only a person tries again now"
+    finally:
+        await session.servers.close()
 
 
 def requiring(token: str) -> Callable[[Any], Any]:
