@@ -181,7 +181,7 @@ def answer(message: dict[str, Any]) -> dict[str, Any] | None:
             return None
 
 
-def talk() -> None:
+def send_forever() -> None:
     """Log messages without end."""
     while True:
         send({"method": "notifications/message", "params": {"level": "info", "data": "x" * 10_000}})
@@ -194,7 +194,7 @@ def misbehave() -> None:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             atexit.register(time.sleep, 600)
         case "talking":
-            threading.Thread(target=talk, daemon=True).start()
+            threading.Thread(target=send_forever, daemon=True).start()
         case "exit":
             sys.exit("no token was given")
         case "silent":

@@ -11,6 +11,7 @@ from bobstay.mcp.clean_text import clean_line
 from bobstay.mcp.result_content import ContentConverter, describe_parts
 from bobstay.mcp.server_calls import read_resource
 from bobstay.mcp.server_connection import ServerConnection
+from bobstay.mcp.tool_names import normalise
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
 
@@ -97,7 +98,7 @@ class ReadMcpResource(Tool[ReadResourceArgs]):
         return (Access("none"),)
 
     def claims(self, args: ReadResourceArgs, context: Context) -> tuple[Claim, ...]:
-        return (Claim(f"mcp:{args.server}", shared=True),)
+        return (Claim(f"mcp:{normalise(args.server)}", shared=True),)
 
     async def run(self, args: ReadResourceArgs, context: Context) -> Outcome:
         connection = _choose(self._find(), args.server)

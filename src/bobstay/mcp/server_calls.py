@@ -76,7 +76,9 @@ async def _request(connection: ServerConnection, send: Callable[[Client], Awaita
         try:
             # A little longer than the SDK's own limit, whose message says more and which tells the server.
             async with asyncio.timeout(limit + 5):
-                return await send(client)
+                result = await send(client)
+            connection.confirm()
+            return result  # noqa: TRY300 - the answer of this attempt
         except Exception as error:
             from mcp.shared.exceptions import MCPError
 

@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-
-import msgspec
 
 from bobstay.mcp.checked_transport import ConnectionWatch, watch_transport
 from bobstay.mcp.clean_text import clean_line, clean_text
@@ -13,7 +12,7 @@ from bobstay.mcp.failure_text import describe_failure, innermost, is_authenticat
 from bobstay.mcp.http_transport import HttpExchange
 from bobstay.mcp.mcp_ports import McpOptions, McpPorts
 from bobstay.mcp.server_config import McpServerConfig
-from bobstay.mcp.server_listing import LIST_KINDS, ListKind, ServerListing, fetch_prompts, fetch_resources, fetch_tools
+from bobstay.mcp.server_listing import LIST_KINDS, ListKind, ServerListing, fetch_lists, listen_for_changes
 from bobstay.mcp.server_requests import ServerRequests
 from bobstay.mcp.server_transport import open_transport, start_channel
 from bobstay.mcp.stdio_channel import StdioChannel
@@ -68,6 +67,7 @@ class ServerConnection:
         self._client: Client | None = None
         self._watch: ConnectionWatch | None = None
         self._channel: StdioChannel | None = None
+        self._connected_at = inf
         self._last_end = ""
         self._exchange = HttpExchange()
         self._wake = asyncio.Event()
@@ -142,6 +142,11 @@ class ServerConnection:
             await self._until_attempted()
         return self.client
 
+    def confirm(self) -> None:
+        """After a call that went well: a server that wanted authentication has it."""
+        if self.state == "needs-auth" and self.client is not None:
+            self._set_state("connected")
+
     def refuse_authentication(self) -> bool:
         """After a failed call: whether the server wants authentication. The state then says so at once."""
         if not self._exchange.needs_authentication:
@@ -179,9 +184,9 @@ class ServerConnection:
         while not self._is_stopping:
             self._attempted.clear()
             self._wanted.clear()
-            began = loop.time()
+            self._connected_at = inf
             is_final = await self._connect_and_serve()
-            if loop.time() - began > _STABLE:
+            if loop.time() - self._connected_at > _STABLE:
                 attempts, since = 0, loop.time()
             if not is_final:
                 continue
@@ -200,6 +205,7 @@ class ServerConnection:
             self._set_state("pending")
         watch = self._watch = ConnectionWatch(self._wake.set)
         self._exchange = HttpExchange()
+        self._dirty.clear()
         try:
             # The process starts before the SDK is loaded, so that both take their time at once.
             self._channel = start_channel(self.config, self.options, self._number)
@@ -207,8 +213,9 @@ class ServerConnection:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(self.options.connect_timeout):
                     client = await self._open(stack, watch)
-                    self.listing = await self._fetch(client, LIST_KINDS)
+                    self.listing = await fetch_lists(client, LIST_KINDS, self.listing, self.note)
                 self._client = client
+                self._connected_at = asyncio.get_running_loop().time()
                 self._read_identity(client)
                 self._note_problems(watch)
                 self._set_state("connected")
@@ -256,7 +263,9 @@ class ServerConnection:
         return await stack.enter_async_context(client)
 
     async def _serve(self, client: "Client", watch: ConnectionWatch) -> None:
-        listening = asyncio.create_task(_listen(client)) if client.session.discover_result is not None else None
+        listening = (
+            asyncio.create_task(listen_for_changes(client)) if client.session.discover_result is not None else None
+        )
         try:
             while not watch.has_ended and not self._is_stopping:
                 await self._wake.wait()
@@ -266,7 +275,7 @@ class ServerConnection:
                     self._dirty.clear()
                     with suppress(TimeoutError):  # it keeps the lists it had
                         async with asyncio.timeout(self.options.connect_timeout):
-                            self.listing = await self._fetch(client, kinds)
+                            self.listing = await fetch_lists(client, kinds, self.listing, self.note)
                     self._note_problems(watch)
                     self._changed()
                     await asyncio.sleep(_REFRESH_PAUSE)
@@ -274,21 +283,6 @@ class ServerConnection:
             if listening is not None:
                 listening.cancel()
                 await asyncio.wait([listening])
-
-    async def _fetch(self, client: "Client", kinds: tuple[ListKind, ...]) -> ServerListing:
-        """Read the lists again. One that cannot be read stays as it was."""
-        fetchers: dict[ListKind, Callable[[Client], Awaitable[Any]]] = {
-            "tools": fetch_tools,
-            "resources": fetch_resources,
-            "prompts": fetch_prompts,
-        }
-        found: dict[str, Any] = {}
-        for kind in kinds:
-            try:
-                found[kind] = await fetchers[kind](client)
-            except Exception as error:  # noqa: BLE001 - a broken list is no reason to lose the others
-                self.note(f"its {kind} could not be listed: {describe_failure(error)}")
-        return msgspec.structs.replace(self.listing, **found)
 
     async def _on_message(self, message: Any) -> None:
         kind = _CHANGED_LISTS.get(getattr(message, "method", ""))
@@ -333,13 +327,3 @@ class ServerConnection:
     def _set_state(self, state: ServerState, error: str = "") -> None:
         self.state, self.error = state, error
         self._changed()
-
-
-async def _listen(client: "Client") -> None:
-    """Subscribe to changes, which newer servers only send to those who do; `_on_message` receives them too."""
-    with suppress(Exception):
-        async with client.listen(
-            tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
-        ) as subscription:
-            async for _ in subscription:
-                pass

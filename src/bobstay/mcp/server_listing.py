@@ -1,11 +1,14 @@
 """Lists of one MCP server: its tools, resources and prompts, read page by page."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from bobstay.mcp.clean_text import clean_line, clean_text
+from bobstay.mcp.failure_text import describe_failure
 
 if TYPE_CHECKING:
     from mcp.client.client import Client
@@ -57,13 +60,31 @@ class ServerListing(Struct, frozen=True):
     prompts: tuple[ListedPrompt, ...] = ()
 
 
-async def fetch_tools(client: "Client") -> tuple[ListedTool, ...]:
+async def fetch_lists(
+    client: "Client", kinds: tuple[ListKind, ...], before: ServerListing, note: Callable[[str], None]
+) -> ServerListing:
+    """Read lists of a server. One that cannot be read stays as it was before, and `note` is told why."""
+    fetchers: dict[ListKind, Callable[[Client], Awaitable[Any]]] = {
+        "tools": _fetch_tools,
+        "resources": _fetch_resources,
+        "prompts": _fetch_prompts,
+    }
+    found: dict[str, Any] = {}
+    for kind in kinds:
+        try:
+            found[kind] = await fetchers[kind](client)
+        except Exception as error:  # noqa: BLE001 - a broken list is no reason to lose the others
+            note(f"its {kind} could not be listed: {describe_failure(error)}")
+    return msgspec.structs.replace(before, **found)
+
+
+async def _fetch_tools(client: "Client") -> tuple[ListedTool, ...]:
     if client.server_capabilities.tools is None:
         return ()
     return tuple(_to_tool(tool) for tool in await _fetch_pages(client.list_tools, "tools"))
 
 
-async def fetch_resources(client: "Client") -> tuple[ListedResource, ...]:
+async def _fetch_resources(client: "Client") -> tuple[ListedResource, ...]:
     if client.server_capabilities.resources is None:
         return ()
     found = [_to_resource(each.uri, each) for each in await _fetch_pages(client.list_resources, "resources")]
@@ -74,10 +95,23 @@ async def fetch_resources(client: "Client") -> tuple[ListedResource, ...]:
     return (*found, *(_to_resource(each.uri_template, each, is_template=True) for each in templates))
 
 
-async def fetch_prompts(client: "Client") -> tuple[ListedPrompt, ...]:
+async def _fetch_prompts(client: "Client") -> tuple[ListedPrompt, ...]:
     if client.server_capabilities.prompts is None:
         return ()
     return tuple(_to_prompt(prompt) for prompt in await _fetch_pages(client.list_prompts, "prompts"))
+
+
+async def listen_for_changes(client: "Client") -> None:
+    """Subscribe to changes of the lists, which servers of the newest protocol only tell those who do.
+
+    They arrive as notifications, like those of other servers; this ends when the server ends it.
+    """
+    with suppress(Exception):
+        async with client.listen(
+            tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
+        ) as subscription:
+            async for _ in subscription:
+                pass
 
 
 async def _fetch_pages(fetch: Callable[..., Awaitable[Any]], field: str) -> list[Any]:

@@ -179,6 +179,8 @@ async def test_a_token_that_ends_during_a_session_turns_the_state_at_once(tmp_pa
             await session.text("mcp__py__add", a=1, b=1)
         assert session.state("py") == "needs-auth"
         token.value = "right"
+        assert await session.text("mcp__py__add", a=1, b=1) == "2", "a token that was refreshed meanwhile is enough"
+        assert session.state("py") == "connected"
         await session.servers.reconnect("py")
         assert await session.text("mcp__py__add", a=1, b=1) == "2"
 
