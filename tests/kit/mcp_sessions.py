@@ -39,10 +39,10 @@ class McpSession:
         self.notices: list[str] = []
         self.folder = folder
         environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(folder), "PYTHONUTF8": "1"}
-        session_id = "00000000-0000-4000-8000-0000000000aa"
+        self.session_id = "00000000-0000-4000-8000-0000000000aa"
         self.servers = McpServers(
             configs,
-            McpOptions(str(folder), environment, session_id, lambda: (folder,), **{"backoff": QUICK, **options}),
+            McpOptions(str(folder), environment, self.session_id, lambda: (folder,), **{"backoff": QUICK, **options}),
             McpPorts(notice=self.notices.append, **ports),
         )
 

@@ -32,8 +32,12 @@ class StdioChannel:
             OSError: it could not be started.
             ValueError: the command holds a character that no command can.
         """
-        mark = f"{mark_of_this_process()}:{session_id}:mcp{number}"
+        process = mark_of_this_process()
         inherited = environment.get(MARK, "")
+        # The first says whose it is. The second is its own: the tag of a mark has only three digits for the call, and
+        # a command of the session with the same digits would take a server that lives long for its own.
+        mark = f"{process}:{session_id}.mcp:{number}"
+        marks = [*([inherited] if inherited else []), f"{process}:{session_id}:mcp{number}", mark]
         start_watchdog(inherited)
         self._lines: deque[bytes] = deque()
         self._waiting = 0
@@ -52,7 +56,7 @@ class StdioChannel:
             self.child = Child(
                 command,
                 cwd=cwd,
-                environment={**environment, MARK: f"{inherited}/{mark}" if inherited else mark},
+                environment={**environment, MARK: "/".join(marks)},
                 receive=self._receive,
                 mark=mark,
                 stdin=reader,

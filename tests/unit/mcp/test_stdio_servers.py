@@ -2,6 +2,10 @@
 
 import asyncio
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,9 @@ from bobstay.mcp.mcp_servers import McpRequestError
 from bobstay.model.message import Image
 from bobstay.permissions.access import Effect
 from bobstay.permissions.rule import Rule
+from bobstay.system.process_marker import has_tag
+from bobstay.system.process_tree import has_mark, marks_of
+from bobstay.system.watchdog import mark_of_this_process
 from bobstay.tools.base import ToolError
 from bobstay.tools.output_limit import limit_output
 from bobstay.tools.tool_registry import ToolRegistry
@@ -308,3 +315,38 @@ async def test_a_server_that_never_stops_talking_holds_up_nobody(tmp_path: Path)
             assert await session.text("mcp__t__shout", s="hey") == "HEY!"
             assert await session.text("mcp__loud__shout", s="hey") == "HEY!"
         assert resident_memory() - before < 100 << 20
+
+
+async def test_no_command_of_the_session_takes_a_server_for_its_own(tmp_path: Path) -> None:
+    """H8-1: commands end with all processes that carry their mark."""
+    pids = tmp_path / "pids"
+    async with mcp_session(tmp_path, t=scripted_entry(MCP_PID=str(pids))) as session:
+        server = int(pids.read_text())
+        mark = f"{mark_of_this_process()}:{session.session_id}"
+        assert not any(has_tag(server, f"{mark}:{number}") for number in range(3_000))
+        assert not has_mark(server, f"{mark}:1")
+        assert f":{session.session_id}:".encode() in marks_of(server), "but it belongs to the session"
+
+
+PROGRAM = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from tests.kit.mcp_sessions import mcp_session, scripted_entry
+
+async def main(folder):
+    async with mcp_session(folder, t=scripted_entry(MCP_PID=str(folder / "pids"))) as session:
+        (folder / "child").write_text(await session.text("mcp__t__child"))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main(Path(sys.argv[1])))
+"""
+
+
+async def test_all_processes_of_a_server_end_when_the_session_is_killed(tmp_path: Path) -> None:
+    """H8-1"""
+    program = [sys.executable, "-c", PROGRAM, str(tmp_path)]
+    root = str(Path(__file__).parents[3])
+    done = await asyncio.to_thread(subprocess.run, program, cwd=root, env={**os.environ, "PYTHONPATH": root})
+    assert done.returncode == -signal.SIGKILL
+    pids = [int((tmp_path / name).read_text()) for name in ("pids", "child")]
+    await until(lambda: not any(is_alive(pid) for pid in pids))
