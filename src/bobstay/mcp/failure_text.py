@@ -27,8 +27,14 @@ def innermost(error: BaseException) -> BaseException:
 
 
 def is_authentication_failure(error: BaseException) -> bool:
-    """Whether the SDK's own authentication failed, such as a token that cannot be refreshed."""
-    return any(kind.__module__.startswith("mcp.client.auth") for kind in type(innermost(error)).__mro__)
+    """Whether authentication failed, such as by a token that cannot be refreshed.
+
+    That is an error of the SDK's own authentication, or one with the attribute `needs_authentication`.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return any(is_authentication_failure(each) for each in error.exceptions)
+    is_of_sdk = any(kind.__module__.startswith("mcp.client.auth") for kind in type(error).__mro__)
+    return is_of_sdk or getattr(error, "needs_authentication", False) is True
 
 
 def _first_problem(error: BaseException) -> str:

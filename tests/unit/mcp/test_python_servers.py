@@ -185,6 +185,38 @@ async def test_a_token_that_ends_during_a_session_turns_the_state_at_once(tmp_pa
         assert await session.text("mcp__py__add", a=1, b=1) == "2"
 
 
+async def test_authentication_that_gives_up_is_a_wish_for_a_sign_in_and_no_failure(tmp_path: Path) -> None:
+    """H8-3: nobody waits for a browser."""
+    import httpx2
+
+    class NoBrowserError(Exception):
+        needs_authentication = True
+
+    class Refusing(httpx2.Auth):
+        is_ready = True
+
+        def auth_flow(self, request: httpx2.Request) -> Any:
+            if not self.is_ready:
+                raise NoBrowserError
+            yield request
+
+    auth = Refusing()
+    async with (
+        http_mcp_server("http") as (_, entry),
+        mcp_session(tmp_path, {"auth": lambda _: auth}, py=entry) as session,
+    ):
+        assert session.state("py") == "connected"
+        auth.is_ready = False
+        with pytest.raises(ToolError):
+            await session.text("mcp__py__add", a=1, b=1)
+        await until(lambda: session.state("py") == "needs-auth")
+        with pytest.raises(McpRequestError, match="sign in"):
+            await session.servers.reconnect("py")
+        auth.is_ready = True
+        await session.servers.reconnect("py")
+        assert await session.text("mcp__py__add", a=1, b=1) == "2"
+
+
 async def test_a_websocket_that_is_refused_says_so(tmp_path: Path) -> None:
     """H8-3"""
 
