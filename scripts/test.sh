@@ -32,6 +32,7 @@ twice_at_most() {
 }
 
 bash scripts/packages.sh || exit 1
+bash scripts/test_servers.sh || exit 1
 suite page bash scripts/web.sh
 suite checks bash scripts/check.sh
 suite unit run_pytest tests/unit

@@ -54,6 +54,13 @@ class Environment(Struct, frozen=True):
     stop_hook_blocks: int | None = None
     """How often in a row a Stop hook may make the model continue."""
     api_timeout_ms: int | None = None
+    mcp_timeout_ms: int | None = None
+    """How long an MCP server may take to connect."""
+    mcp_tool_timeout_ms: int | None = None
+    mcp_output_tokens: int | None = None
+    """Tokens of an MCP tool's result shown to the model."""
+    tool_search: str = ""
+    """Which tools are deferred: `true`, `false`, `auto` or `auto:N`; "" if it is not set."""
     debug: bool = False
     secrets: dict[str, str] = {}
     """Values that must not be stored or shown, by variable name."""
@@ -99,6 +106,10 @@ class Environment(Struct, frozen=True):
             background_wait_ms=_read_number(source, "CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS"),
             stop_hook_blocks=_read_number(source, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"),
             api_timeout_ms=_read_number(source, "API_TIMEOUT_MS"),
+            mcp_timeout_ms=_read_number(source, "MCP_TIMEOUT"),
+            mcp_tool_timeout_ms=_read_number(source, "MCP_TOOL_TIMEOUT"),
+            mcp_output_tokens=_read_number(source, "MAX_MCP_OUTPUT_TOKENS"),
+            tool_search=source.get("ENABLE_TOOL_SEARCH", "").strip().lower(),
             debug=_read_switch(source, "BOBSTAY_DEBUG"),
             secrets=secret_values(source),
             unredacted=unredacted_names(source),

@@ -22,8 +22,9 @@ SCALARS = (
     "output_style",
     "compact_threshold",
     "cleanup_period_days",
+    "enable_all_project_mcp_servers",
 )
-MAPPINGS = ("env", "models", "mcp_servers", "extra")
+MAPPINGS = ("env", "models", "extra")
 
 
 def merge(layers: Sequence[Settings]) -> Settings:
@@ -32,7 +33,8 @@ def merge(layers: Sequence[Settings]) -> Settings:
     for name in MAPPINGS:
         values[name] = _merge_mappings([getattr(layer, name) for layer in layers])
     # A definition is taken as a whole: half of one and half of another would send keys to the wrong server.
-    values["providers"] = {name: each for layer in reversed(layers) for name, each in layer.providers.items()}
+    for name in ("providers", "mcp_servers"):
+        values[name] = {key: each for layer in reversed(layers) for key, each in getattr(layer, name).items()}
     fallback = next((layer.fallbacks for layer in layers if layer.fallbacks), None)
     return Settings(
         permissions=merge_permissions([layer.permissions for layer in layers]),
@@ -41,6 +43,8 @@ def merge(layers: Sequence[Settings]) -> Settings:
         fallback_models=fallback,
         pass_variables=_union(layers, "pass_variables"),
         claude_md_excludes=_union(layers, "claude_md_excludes"),
+        enabled_mcpjson_servers=_union(layers, "enabled_mcpjson_servers"),
+        disabled_mcpjson_servers=_union(layers, "disabled_mcpjson_servers"),
         sandbox=merge_sandbox([layer.sandbox for layer in layers]),
         auto_mode=_merge_auto_mode([layer.auto_mode for layer in layers]),
         **values,

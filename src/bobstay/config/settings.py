@@ -141,6 +141,11 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     auto_mode: AutoMode = AutoMode()
     sandbox: SandboxSettings = SandboxSettings()
     mcp_servers: dict[str, Any] = {}
+    enable_all_project_mcp_servers: bool | None = None
+    """Start the servers of a trusted folder's `.mcp.json` without an approval of each."""
+    enabled_mcpjson_servers: tuple[str, ...] = ()
+    disabled_mcpjson_servers: tuple[str, ...] = ()
+    """Servers of `.mcp.json` that are not started, whatever else is set."""
     trusted_folders: tuple[str, ...] = ()
     effort: str | None = field(default=None, name="effortLevel")
     language: str | None = None

@@ -337,7 +337,8 @@ def _restrict_layer(layer: SettingsLayer, *, trusted: bool, taken: frozenset[str
 
 
 def _keep_restrictions(settings: Settings) -> Settings:
-    return Settings(permissions=Permissions(ask=settings.permissions.ask, deny=settings.permissions.deny))
+    kept = Permissions(ask=settings.permissions.ask, deny=settings.permissions.deny)
+    return Settings(permissions=kept, disabled_mcpjson_servers=settings.disabled_mcpjson_servers)
 
 
 def _remove_redirects(settings: Settings) -> Settings:

@@ -15,6 +15,7 @@ _NEVER_REMOVED = (
     "permissions.disable",
     "hooks",
     "sandbox",
+    "disabledMcpjsonServers",
 )
 """Values that restrict or run something: ignoring a part of them would silently permit more than intended."""
 

@@ -264,6 +264,10 @@ class Policy:
         bare = {rule.tool for rule in self.rulebook.with_effect(Effect.DENY) if not rule.pattern}
         return frozenset(bare.union(*(FAMILIES.get(tool, ()) for tool in bare)))
 
+    def denies_tool(self, name: str) -> bool:
+        """Whether a deny rule without a pattern covers a tool, also one with a wildcard, or for a whole MCP server."""
+        return any(rule.names(name) for rule in self._rulebook.with_effect(Effect.DENY) if not rule.pattern)
+
     @property
     def read_filter(self) -> Callable[[str], bool] | None:
         """`denies_reading`, or None if there is no Read deny rule."""

@@ -97,6 +97,16 @@ class Child:
             while waiting > 0 and number in self._pipes:
                 waiting -= self._read(number, reader)
 
+    def pause(self, number: int) -> None:
+        """Receive nothing more of an output until `resume`: a process that writes more has to wait."""
+        if number in self._pipes:
+            self._loop.remove_reader(self._pipes[number])
+
+    def resume(self, number: int) -> None:
+        if number in self._pipes:
+            reader = self._pipes[number]
+            self._loop.add_reader(reader, self._read, number, reader)
+
     def close(self) -> None:
         """Stop listening."""
         for number in list(self._pipes):

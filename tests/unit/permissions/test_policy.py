@@ -130,6 +130,15 @@ def test_a_bare_deny_takes_the_tool_and_its_family_from_the_pool() -> None:
     assert "Bash" not in given.denied_tools()
 
 
+@pytest.mark.parametrize("rule", ["mcp__srv", "mcp__srv__*", "mcp__srv__run", "mcp__*"])
+def test_a_bare_deny_of_a_server_takes_its_tools_from_the_pool(rule: str) -> None:
+    """H1-5, H8-4"""
+    given = policy(deny=(rule, "Bash(rm:*)"))
+    assert given.denies_tool("mcp__srv__run")
+    assert given.denies_tool("mcp__other__run") == (rule == "mcp__*")
+    assert not given.denies_tool("Bash")
+
+
 def test_the_policy_is_what_the_engine_asks_for() -> None:
     judge: PermissionJudge = policy()
     assert judge.mode == "default"
