@@ -266,7 +266,7 @@ class Policy:
 
     def denies_tool(self, name: str) -> bool:
         """Whether a deny rule without a pattern covers a tool, also one with a wildcard, or for a whole MCP server."""
-        return any(rule.names(name) for rule in self._rulebook.with_effect(Effect.DENY) if not rule.pattern)
+        return any(rule.names(name) for rule in self.rulebook.with_effect(Effect.DENY) if not rule.pattern)
 
     @property
     def read_filter(self) -> Callable[[str], bool] | None:
