@@ -68,7 +68,6 @@ export class Virtualizer {
     if (this.#elements.get(id) === element) this.#elements.delete(id);
   }
 
-  /** The scrolling element. */
   get root(): HTMLElement | null {
     return this.#scroller;
   }
@@ -87,8 +86,8 @@ export class Virtualizer {
     if (moved && this.#anchor)
       this.#anchor.id = lineAfterChange(this.#anchor.id, this.indexOf(this.#anchor.id), before, lines);
     this.span = this.#computeSpan(moved || this.#targeting);
-    const top = this.head + this.heights.top(this.span.start);
-    this.#pendingOffset = Math.max(this.#pendingOffset, -top); // the padding cannot be negative
+    // The padding cannot be negative.
+    this.#pendingOffset = Math.max(this.#pendingOffset, -this.head - this.heights.top(this.span.start));
     return this.span;
   }
 
@@ -108,7 +107,6 @@ export class Virtualizer {
     } else if (this.#rounds++ < ROUNDS) this.#onChange();
   }
 
-  /** A line was measured. */
   measured(id: string, size: number): void {
     const index = this.#indexInSpan(id);
     if (index >= 0) this.heights.measure(index, size);
@@ -314,9 +312,8 @@ export class Virtualizer {
   #coversViewport(margin: number): boolean {
     const { from, to } = this.#viewport();
     const { start, end } = this.span;
-    const above = start === 0 || this.heights.top(start) <= from - margin;
-    const below = end >= this.lines.length || this.heights.top(end) >= to + margin;
-    return above && below;
+    if (start > 0 && this.heights.top(start) > from - margin) return false;
+    return end >= this.lines.length || this.heights.top(end) >= to + margin;
   }
 
   #computeSpan(reset: boolean): Span {
@@ -324,10 +321,9 @@ export class Virtualizer {
     const { start, end } = this.span;
     // Lines are appended one by one: extend the span, and drop lines far above only now and then.
     if (!reset && end > 0 && end <= count && count - end < 50 && this.pinned) {
-      const span = { start, end: count };
       const drawn = this.heights.top(count) - this.heights.top(start);
       const height = this.#scroller?.clientHeight || 900;
-      if (drawn > height + NEAR && drawn < height + 3 * OVERSCAN) return span;
+      if (drawn > height + NEAR && drawn < height + 3 * OVERSCAN) return { start, end: count };
     }
     if (!reset && end <= count && end > start && this.#coversViewport(NEAR)) return this.span;
     const { from, to } = this.#viewport(reset);
