@@ -8,11 +8,14 @@ from bobstay.engine.event_redaction import redact_event
 from bobstay.engine.journal import Journal
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import Event
+from bobstay.model.ids import new_id
 from bobstay.sessions.log import LogError
 from bobstay.tools.shell_job import ShellJob, Tell
 from bobstay.tools.shell_session import ShellSession
 
 log = logging.getLogger(__name__)
+
+_LONGEST_NOTE = 10_000
 
 
 class BackgroundCommands:
@@ -24,6 +27,8 @@ class BackgroundCommands:
         self.server_after = 10.0
         """Seconds of silence after which a command that listens on a port is taken for a server."""
         self.look_every = 1.0
+        self.hooks: set[asyncio.Future[None]] = set()
+        """Hooks that run in the background and may wake the model."""
         self._journal = journal
         self._shells = shells
         self._early: dict[str, BackgroundEnded] = {}
@@ -45,7 +50,11 @@ class BackgroundCommands:
     @property
     def is_awaited(self) -> bool:
         """Whether a command is running whose end will be reported to the model."""
-        return any(job.tell == "wake" for job in self._shells.in_background)
+        return bool(self.hooks) or any(job.tell == "wake" for job in self._shells.in_background)
+
+    def wake(self, hook: str, text: str) -> None:
+        """Tell the model what a hook in the background found, in a turn of its own if none runs."""
+        self._record(BackgroundEnded(new_id(), "", hook, "failed", 2, note=text[:_LONGEST_NOTE]))
 
     def to_background(self, call_id: str = "") -> tuple[str, ...]:
         """Move the command of a call to the background, or all commands that calls wait for. Returns their ids."""
@@ -60,8 +69,13 @@ class BackgroundCommands:
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         while not self.has_wake_notice:
-            waiting = [
-                job.finished for job in self._shells.in_background if job.tell == "wake" and not self._is_server(job)
+            waiting: list[asyncio.Future[None]] = [
+                *(
+                    job.finished
+                    for job in self._shells.in_background
+                    if job.tell == "wake" and not self._is_server(job)
+                ),
+                *self.hooks,
             ]
             left = until - loop.time()
             if not waiting or left <= 0:

@@ -1,16 +1,18 @@
 """Builds a session from options, settings and environment: the only module that knows every component."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from bobstay.assembly.background_commands import BackgroundCommands
+from bobstay.assembly.hook_lifecycle import HookLifecycle, make_ports, make_sinks
 from bobstay.assembly.prompt_facts import build_system_prompt
 from bobstay.assembly.provider_access import resolve_provider_access
 from bobstay.assembly.session import AgentSession, Closer, Mirror
-from bobstay.assembly.session_hooks import HookWatcher, build_hooks, run_session_end, run_session_start
+from bobstay.assembly.session_hooks import HookWatcher, build_hooks
 from bobstay.assembly.session_log import OpenedLog, open_log
 from bobstay.assembly.session_policy import initial_mode, make_policy
 from bobstay.assembly.start_context import StartContext
@@ -23,11 +25,13 @@ from bobstay.engine.agent import Agent, RequestSettings, RetryPolicy, StreamTime
 from bobstay.engine.auto_mode import Advisor, AutoModeApproval
 from bobstay.engine.driver import Driver
 from bobstay.engine.engine_ports import Answer, Approver
+from bobstay.engine.hook_notes import HookNotes
 from bobstay.engine.journal import Journal
 from bobstay.engine.limits import Limits
 from bobstay.engine.state import State
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
+from bobstay.engine.turn_hooks import judge_task
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookFacts, HookName, HookOutcome, Hooks
 from bobstay.model.event import InteractionOpened
 from bobstay.permissions.policy import Policy
@@ -151,7 +155,15 @@ async def _assemble(
         environment=child_environment(start),
         services=services,
     )
-    hooks, commands = build_hooks(start, host, tool_environment, watcher)
+    background, notes = BackgroundCommands(journal, shells), HookNotes()
+    hooks = build_hooks(
+        start,
+        host,
+        tool_environment,
+        watcher,
+        ports=lambda: make_ports(start, journal),
+        sinks=lambda: make_sinks(notes, background),
+    )
     registry = build_tool_registry(start, policy, services, tools, can_ask=approver.can_ask)
     start.warnings.extend(registry.warnings)
     projection = _build_projection(start)
@@ -167,16 +179,15 @@ async def _assemble(
         redactor=start.redactor,
         auto=auto,
         concurrency=start.loaded.settings.max_concurrent_tools or 10,
+        notes=notes,
     )
+    services.judge_task = partial(judge_task, toolbox)
     agent = _build_agent(start, toolbox, policy, journal.state)
-    background = BackgroundCommands(journal, shells)
     journal.observers += (policy, tool_environment, auto, background, build_settings_writer(start))
     background.record_lost()
-    session_start = NO_OPINION
-    closers: list[Closer] = [toolbox.close, shells.close, start.routes.close]
-    if commands is not None:
-        session_start = await run_session_start(commands, start, tool_environment, toolbox.facts)
-        closers.append(lambda: run_session_end(commands, toolbox.facts))
+    lifecycle = HookLifecycle(hooks, toolbox, start, journal)
+    session_start = await lifecycle.begin()
+    closers: list[Closer] = [toolbox.close, shells.close, lifecycle.end, start.routes.close]
     if start.history.scratch:
         closers.append(lambda: _remove_folder(start.history.scratch))
     mirror = _attach_projection(journal, start, projection)

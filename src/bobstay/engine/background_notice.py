@@ -9,6 +9,9 @@ WHY = "background"
 
 def notice(ended: BackgroundEnded) -> Prompted:
     """Build the prompt. It does not quote the command's output, which must not be mistaken for a prompt."""
+    if ended.note:
+        text = f"<system-reminder>\n{ended.title} hook feedback:\n{ended.note}\n</system-reminder>"
+        return Prompted(ended.id, (Text(text),), "hook", why=WHY)
     fields = {
         "task-id": ended.id,
         "tool-use-id": ended.call_id,

@@ -49,7 +49,7 @@ Kind = TypeVar("Kind", bound=Durable)
 FIELDS: dict[type[Any], tuple[str, ...]] = {
     Advised: ("reason",),
     ArtifactMade: ("title", "text"),
-    BackgroundEnded: ("title",),
+    BackgroundEnded: ("title", "note"),
     BackgroundStarted: ("title",),
     BlockDone: ("block",),
     Configured: ("config",),

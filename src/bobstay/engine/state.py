@@ -1,5 +1,7 @@
 """The state of a session: an immutable fold of its events, the same live and on resume."""
 
+from functools import reduce
+
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -16,6 +18,7 @@ from bobstay.model.event import (
     MessageDone,
     ModeChanged,
     ModelChanged,
+    ModelSpend,
     Noted,
     PermissionsChanged,
     Prompted,
@@ -149,7 +152,9 @@ class State(Struct, frozen=True):
             case MessageDone():
                 return self._count(event)
             case Advised():
-                return self._count_advice(event)
+                return self._count_request(event) if event.model else self
+            case HookRan(spent=spent):
+                return reduce(State._count_request, spent, self)
             case Prompted(id=id_, blocks=blocks):
                 queued = tuple(entry for entry in self.queued if entry.id != id_)
                 user_blocks = self.user_blocks if event.blocked else (*self.user_blocks, *blocks)
@@ -187,7 +192,6 @@ class State(Struct, frozen=True):
                 | Retrying()
                 | SessionStarted()
                 | PermissionsChanged()
-                | HookRan()
                 | Noted()
                 | Configured()
                 | SessionChanged()
@@ -272,18 +276,16 @@ class State(Struct, frozen=True):
             by_model={**self.by_model, done.model: totals},
         )
 
-    def _count_advice(self, advised: Advised) -> "State":
-        """Count the cost of an advisor's answer, which is no step of the conversation."""
-        if not advised.model:
-            return self
-        before = self.by_model.get(advised.model, ModelUsage())
-        totals = ModelUsage(before.usage + advised.usage, before.cost + advised.cost, before.calls + 1)
+    def _count_request(self, made: Advised | ModelSpend) -> "State":
+        """Count the cost of a request beside the conversation, which is no step of it."""
+        before = self.by_model.get(made.model, ModelUsage())
+        totals = ModelUsage(before.usage + made.usage, before.cost + made.cost, before.calls + 1)
         return replace(
             self,
-            usage=self.usage + advised.usage,
-            cost=self.cost + advised.cost,
-            api_ms=self.api_ms + advised.api_ms,
-            by_model={**self.by_model, advised.model: totals},
+            usage=self.usage + made.usage,
+            cost=self.cost + made.cost,
+            api_ms=self.api_ms + made.api_ms,
+            by_model={**self.by_model, made.model: totals},
         )
 
     def _prune(self, event: Pruned) -> "State":

@@ -209,6 +209,15 @@ class Task(Struct, frozen=True, omit_defaults=True):
     content: str
     status: Literal["pending", "in_progress", "completed"]
     active_form: str = ""
+    id: str = ""
+    """Given to a task that is created by itself; "" in a list that is only replaced as a whole."""
+    description: str = ""
+    owner: str = ""
+    """The agent that works on it."""
+    blocks: tuple[str, ...] = ()
+    """Ids of the tasks that wait for this one."""
+    blocked_by: tuple[str, ...] = ()
+    metadata: dict[str, Any] = {}
 
 
 class TasksReplaced(ToolEvent, frozen=True, tag="tasks_replaced"):
@@ -241,11 +250,27 @@ class PermissionsChanged(SettingsEvent, frozen=True, tag="permissions_changed"):
     updates: tuple[dict[str, Any], ...]
 
 
+class ModelSpend(Struct, frozen=True, omit_defaults=True):
+    """What a model request beside the conversation cost."""
+
+    model: str
+    usage: Usage = Usage()
+    cost: float = 0.0
+    api_ms: int = 0
+
+
 class HookRan(NoticeEvent, frozen=True, tag="hook_ran", omit_defaults=True):
+    """The hooks of one event ran."""
+
     hook: str
+    """Event and subject, such as `PreToolUse:Bash`."""
     event: str
     outcome: str
+    """The strictest decision, `stop`, `error` if a hook failed, else `none`."""
     text: str = ""
+    duration_ms: int = 0
+    spent: tuple[ModelSpend, ...] = ()
+    """Model requests that hooks made."""
 
 
 class Noted(NoticeEvent, frozen=True, tag="noted", omit_defaults=True):

@@ -1,7 +1,7 @@
 """Base class of tools, with their inputs, outcomes, claims and the services a session offers them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
@@ -85,6 +85,8 @@ class ToolServices(Struct):
     """Returns a predicate for paths whose reading a rule denies; None if no rule does."""
     tasks: Callable[[], tuple[Task, ...]] | None = None
     """Returns the current task list."""
+    judge_task: "Callable[[Literal['TaskCreated', 'TaskCompleted'], Task], Awaitable[str]] | None" = None
+    """Asks hooks about a change of the list; returns why it is refused, or ""."""
     plan_file: Path | None = None
     is_unread: Callable[[str], bool] | None = None
     """Whether the model still has to be notified that the background command with this id ended."""

@@ -85,14 +85,12 @@ def project(entry: LogEntry, into: RowChanges) -> None:
         case TasksReplaced(tasks=tasks):
             todos = [(task.content, task.status, task.active_form) for task in tasks]
             into.tasks[session_id] = _tasks(session_id, todos, rows.at)
-        case Advised():
-            usage, advice = envelope.event.usage, envelope.event
-            rows.usage(f"advice-{rows.seq}", advice.model, usage, advice.cost, advice.api_ms)
+        case Advised() | HookRan():
+            _beside_conversation(rows, envelope.event)
         case RunDone():
             rows.row("turn", envelope.event)
         case (
             Noted()
-            | HookRan()
             | Pruned()
             | ModeChanged()
             | ModelChanged()
@@ -111,6 +109,16 @@ def project(entry: LogEntry, into: RowChanges) -> None:
         case SessionStarted() | Configured() | SessionChanged() | TurnStarted() | InputQueued() | InputDropped():
             pass  # they only change the row of the session
     into.sessions[session_id] = _session(entry, into.sessions.get(session_id))
+
+
+def _beside_conversation(rows: "_EntryRows", event: Advised | HookRan) -> None:
+    """Add what an advisor or hooks spent on requests of their own."""
+    if isinstance(event, Advised):
+        rows.usage(f"advice-{rows.seq}", event.model, event.usage, event.cost, event.api_ms)
+        return
+    for number, made in enumerate(event.spent):
+        rows.usage(f"hook-{rows.seq}-{number}", made.model, made.usage, made.cost, made.api_ms)
+    rows.row("notice", event)
 
 
 def _message_done(rows: "_EntryRows", id: str, event: MessageDone) -> None:
