@@ -11,8 +11,7 @@ from bobstay.assembly.auto_mode_judge import ATTEMPTS, MAX_OUTPUT, RETRY_PAUSE, 
 from bobstay.engine.engine_ports import Models, Route
 from bobstay.hooks.hook_event import HookCall
 from bobstay.hooks.hook_ports import NoAnswerError, PromptAnswer
-from bobstay.model.event import ModelSpend
-from bobstay.model.message import Message, Text, Usage, text_of
+from bobstay.model.message import Message, ModelSpend, Text, Usage, text_of
 from bobstay.providers.base import ProviderError, Request
 from bobstay.providers.thinking import fit_thinking
 from bobstay.redaction.redactor import Redactor

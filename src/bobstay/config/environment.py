@@ -42,7 +42,8 @@ class Environment(Struct, frozen=True):
     file_checkpointing: bool = False
     in_sandbox: bool = False
     """The whole process runs in a sandbox already, so that root may bypass permissions."""
-    task_tools: bool = True
+    task_tools: bool | None = None
+    """Whether the model keeps single tasks; None if the variable is not set."""
     max_retries: int | None = None
     max_output_tokens: int | None = None
     bash_timeout_ms: int | None = None
@@ -87,7 +88,7 @@ class Environment(Struct, frozen=True):
             emits_session_state=_read_switch(source, "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
             file_checkpointing=_read_switch(source, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"),
             in_sandbox=_read_switch(source, "IS_SANDBOX"),
-            task_tools=_read_switch(source, "CLAUDE_CODE_ENABLE_TASKS", default=True),
+            task_tools=_read_switch(source, variable) if (variable := "CLAUDE_CODE_ENABLE_TASKS") in source else None,
             max_retries=_read_number(source, "CLAUDE_CODE_MAX_RETRIES"),
             max_output_tokens=_read_number(source, "CLAUDE_CODE_MAX_OUTPUT_TOKENS"),
             bash_timeout_ms=_read_number(source, "BASH_DEFAULT_TIMEOUT_MS"),
@@ -119,9 +120,8 @@ class Environment(Struct, frozen=True):
         }
 
 
-def _read_switch(source: Mapping[str, str], name: str, *, default: bool = False) -> bool:
-    value = source.get(name)
-    return default if value is None else value.strip().lower() not in FALSE_VALUES
+def _read_switch(source: Mapping[str, str], name: str) -> bool:
+    return source.get(name, "").strip().lower() not in FALSE_VALUES
 
 
 def _read_number(source: Mapping[str, str], name: str) -> int | None:

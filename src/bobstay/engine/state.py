@@ -18,7 +18,6 @@ from bobstay.model.event import (
     MessageDone,
     ModeChanged,
     ModelChanged,
-    ModelSpend,
     Noted,
     PermissionsChanged,
     Prompted,
@@ -42,7 +41,7 @@ from bobstay.model.live_events import (
     ThinkingDelta,
     ToolProgress,
 )
-from bobstay.model.message import Block, Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
+from bobstay.model.message import Block, Image, Message, ModelSpend, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.model.session_events import (
     ArtifactMade,
     Configured,
@@ -90,6 +89,7 @@ class State(Struct, frozen=True):
     api_ms: int = 0
     by_model: dict[str, ModelUsage] = {}
     tasks: tuple[Task, ...] = ()
+    last_task_id: int = 0
     mode: str = ""
     model: str = ""
     chosen: str = ""
@@ -173,8 +173,8 @@ class State(Struct, frozen=True):
                 return replace(self, queued=_update_queue(self.queued, event), notices=self._notices_except(event.id))
             case BackgroundStarted() | BackgroundEnded():
                 return self._apply_background(event)
-            case TasksReplaced(tasks=tasks):
-                return replace(self, tasks=tasks)
+            case TasksReplaced(tasks=tasks, last_id=last_id):
+                return replace(self, tasks=tasks, last_task_id=max(last_id, self.last_task_id))
             case ModeChanged(mode=mode):
                 return replace(self, mode=mode)
             case ModelChanged(model=model, why=why):

@@ -5,7 +5,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from bobstay.model.event import ModelSpend
+from bobstay.model.message import ModelSpend
 from bobstay.permissions.access import Access
 
 HookName: TypeAlias = Literal[

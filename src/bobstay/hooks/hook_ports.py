@@ -5,7 +5,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from bobstay.hooks.hook_event import HookCall
-from bobstay.model.event import ModelSpend
+from bobstay.model.message import ModelSpend
 
 
 class NoAnswerError(Exception):

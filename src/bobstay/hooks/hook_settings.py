@@ -22,7 +22,7 @@ NEVER_CALLED = frozenset({"Setup", "TeammateIdle", "WorktreeCreate", "WorktreeRe
 TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"})
 
 
-class HookEntry(Struct, frozen=True, kw_only=True):
+class HookDefinition(Struct, frozen=True, kw_only=True):
     """What hooks of all types have in common; each type adds what it runs."""
 
     timeout: float = DEFAULT_TIMEOUT
@@ -46,7 +46,7 @@ class HookEntry(Struct, frozen=True, kw_only=True):
     """Environment variables of its origin, such as the root of a plugin."""
 
 
-class CommandHook(HookEntry, frozen=True):
+class CommandHook(HookDefinition, frozen=True):
     """A hook that runs a command."""
 
     event: str
@@ -69,7 +69,7 @@ class CommandHook(HookEntry, frozen=True):
         return (self.command, self.args, self.shell, *self.variables.values())
 
 
-class HttpHook(HookEntry, frozen=True):
+class HttpHook(HookDefinition, frozen=True):
     """A hook that posts the event to a URL."""
 
     event: str
@@ -88,7 +88,7 @@ class HttpHook(HookEntry, frozen=True):
         return (self.url, str(self.headers))
 
 
-class PromptHook(HookEntry, frozen=True):
+class PromptHook(HookDefinition, frozen=True):
     """A hook that asks a model; with `agent` one that may use tools to find its answer."""
 
     event: str
@@ -107,7 +107,7 @@ class PromptHook(HookEntry, frozen=True):
         return (self.prompt, self.model, self.agent)
 
 
-class ToolHook(HookEntry, frozen=True):
+class ToolHook(HookDefinition, frozen=True):
     """A hook that calls a tool of an MCP server."""
 
     event: str

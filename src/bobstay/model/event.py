@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.live_events import Live
-from bobstay.model.message import Block, Stop, ToolCall, ToolReply, Usage
+from bobstay.model.message import Block, ModelSpend, Stop, ToolCall, ToolReply, Usage
 from bobstay.model.session_events import (
     ArtifactMade,
     Configured,
@@ -20,6 +20,7 @@ from bobstay.model.session_events import (
     WorkerExited,
     WorkerStarted,
 )
+from bobstay.model.task import Task as Task  # noqa: PLC0414 - re-exported: a task is part of an event
 
 # ---------------------------------------------------------------- durable: in the log before any consequence
 
@@ -205,23 +206,10 @@ class ToolDone(ToolEvent, frozen=True, tag="tool_done", omit_defaults=True):
     lines_removed: int = 0
 
 
-class Task(Struct, frozen=True, omit_defaults=True):
-    content: str
-    status: Literal["pending", "in_progress", "completed"]
-    active_form: str = ""
-    id: str = ""
-    """Given to a task that is created by itself; "" in a list that is only replaced as a whole."""
-    description: str = ""
-    owner: str = ""
-    """The agent that works on it."""
-    blocks: tuple[str, ...] = ()
-    """Ids of the tasks that wait for this one."""
-    blocked_by: tuple[str, ...] = ()
-    metadata: dict[str, Any] = {}
-
-
-class TasksReplaced(ToolEvent, frozen=True, tag="tasks_replaced"):
+class TasksReplaced(ToolEvent, frozen=True, tag="tasks_replaced", omit_defaults=True):
     tasks: tuple[Task, ...]
+    last_id: int = 0
+    """The highest id a task was ever given, so that none is given twice; 0 for a list without ids."""
 
 
 class Pruned(ConversationEvent, frozen=True, tag="pruned", omit_defaults=True):
@@ -248,15 +236,6 @@ class PermissionsChanged(SettingsEvent, frozen=True, tag="permissions_changed"):
     """Rules or directories were added or removed, in the shape of the wire's permission updates."""
 
     updates: tuple[dict[str, Any], ...]
-
-
-class ModelSpend(Struct, frozen=True, omit_defaults=True):
-    """What a model request beside the conversation cost."""
-
-    model: str
-    usage: Usage = Usage()
-    cost: float = 0.0
-    api_ms: int = 0
 
 
 class HookRan(NoticeEvent, frozen=True, tag="hook_ran", omit_defaults=True):

@@ -65,8 +65,10 @@ class FileLedger(Protocol):
         ...
 
 
-Need: TypeAlias = Literal["", "person", "search", "schema"]
-"""What a session must provide for a tool to be offered: a person to ask, a search engine, an output schema."""
+Need: TypeAlias = Literal["", "person", "search", "schema", "tasks", "todos"]
+"""What a session must provide for a tool to be offered: a person to ask, a search engine, an output schema.
+
+`tasks`: it keeps single tasks; `todos`: it does not, and the list is written as a whole."""
 
 
 class ToolServices(Struct):
@@ -85,6 +87,8 @@ class ToolServices(Struct):
     """Returns a predicate for paths whose reading a rule denies; None if no rule does."""
     tasks: Callable[[], tuple[Task, ...]] | None = None
     """Returns the current task list."""
+    last_task_id: Callable[[], int] | None = None
+    """Returns the highest id a task was ever given."""
     judge_task: "Callable[[Literal['TaskCreated', 'TaskCompleted'], Task], Awaitable[str]] | None" = None
     """Asks hooks about a change of the list; returns why it is refused, or ""."""
     plan_file: Path | None = None
