@@ -133,7 +133,7 @@ class CommandHooks:
         leaving = asyncio.ensure_future(left.wait())
         try:
             await asyncio.wait((run, leaving), return_when=asyncio.FIRST_COMPLETED)
-            if not run.done():
+            if left.is_set():
                 self._continue_in_background(hook, call, run)
                 return HookOutcome()
             return run.result().outcome
