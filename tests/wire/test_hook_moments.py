@@ -67,7 +67,11 @@ def test_a_model_that_objects_to_the_end_sends_the_other_back_to_work(
     model: ModelServer, command: InstalledCommand
 ) -> None:
     answers = ['{"ok": false, "reason": "ONE THING MORE"}', 'Fine:\n```json\n{"ok": true}\n```']
-    judge = model.play("judge", lambda _: Step(blocks=[Say(answers.pop(0))]))
+
+    def reply(_: dict[str, Any]) -> Step:
+        return Step(blocks=[Say(answers.pop(0))])
+
+    judge = model.play("judge", reply)
     hooks = on("Stop", {"type": "prompt", "prompt": f"{judge} Is it done?"})
     ended = command.run("-p", model.play("more", Step(blocks=[Say("first")]), END), *settings(**hooks))
     assert ended.stdout == "End.\n"

@@ -192,12 +192,9 @@ EDITS = st.lists(
 
 @given(edits=EDITS)
 def test_the_links_of_tasks_always_agree_and_never_run_in_a_circle(edits: list[tuple[str, str, str]]) -> None:
-    listed: tuple[Task, ...] = ()
-    last = 0
+    now = TasksReplaced(())
+    context: Context = make_context(Path("/nonexistent"), tasks=lambda: now.tasks, last_task_id=lambda: now.last_id)
     for kind, one, other in edits:
-        context: Context = make_context(
-            Path("/nonexistent"), tasks=lambda now=listed: now, last_task_id=lambda now=last: now
-        )
         tasks = SessionTasks(context)
         try:
             match kind:
@@ -209,8 +206,8 @@ def test_the_links_of_tasks_always_agree_and_never_run_in_a_circle(edits: list[t
                     tasks.change(one, TaskEdit(add_blocks=(other,)))
         except ToolError:
             continue
-        event = tasks.event()
-        listed, last = event.tasks, event.last_id
+        now = tasks.event()
+    listed = now.tasks
     by_id = {task.id: task for task in listed}
     assert len(by_id) == len(listed)
     for task in listed:
