@@ -255,3 +255,16 @@ async def test_a_hook_in_the_background_wakes_the_model_once(model: ModelServer,
     assert prompted.origin == "hook"
     assert "THE TESTS <FAIL>" in str(model.requests[-1].body["messages"])
     assert not session.background.has_wake_notice
+
+
+async def test_a_defect_in_hooks_that_nobody_waits_for_is_told(model: ModelServer, make_session: MakeSession) -> None:
+    def breaks(_: HookCall) -> HookOutcome:
+        raise RuntimeError("OOPS")
+
+    session = make_session(hooks=ScriptedHooks(MessageDisplay=breaks))
+    two = Step(blocks=[Say("One."), Call("Bash", {"command": "echo 1"}, "a")])
+    await session.run(model.play("defect", two, END))
+    await session.driver.agent.toolbox.close()
+    left = session.driver.agent.toolbox.notes.take()
+    texts = [event.text for event in (*session.events, *left) if isinstance(event, Noted)]
+    assert texts == ["MessageDisplay hook broke: RuntimeError: OOPS"] * 2

@@ -163,3 +163,15 @@ def test_hooks_that_say_what_they_do_are_shown_with_it(model: ModelServer, comma
     frames = command.frames(model.play("status", END), *settings(**on("Stop", entry)), "--include-hook-events")
     (started,) = [frame for frame in frames if frame.get("subtype") == "hook_started"]
     assert started["status_message"] == "Checking"
+
+
+def test_hooks_that_nobody_waits_for_finish_although_the_program_is_done(
+    model: ModelServer, command: InstalledCommand
+) -> None:
+    """They have a moment: a message that is sent when the answer is there would never arrive otherwise."""
+    sends = {"type": "command", "command": "sleep 0.3; touch sent", "async": True}
+    hooks = {**on("Stop", sends), **on("MessageDisplay", "sleep 0.3; cat > shown")}
+    command.run("-p", model.play("last", END), *settings(**hooks))
+    assert (command.work / "sent").exists()
+    assert json.loads((command.work / "shown").read_text())["delta"] == "End."
+    assert {ran.hook for ran in stored(command, HookRan)} == {"Stop", "MessageDisplay"}

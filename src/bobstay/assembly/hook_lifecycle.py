@@ -9,7 +9,7 @@ from bobstay.assembly.start_context import StartContext
 from bobstay.engine.event_redaction import redact_event
 from bobstay.engine.hook_notes import HookNotes
 from bobstay.engine.journal import Journal
-from bobstay.engine.toolbox import Toolbox
+from bobstay.engine.toolbox import GRACE, Toolbox
 from bobstay.hooks.hook_event import HookOutcome
 from bobstay.sessions.log import LogError
 
@@ -60,7 +60,7 @@ class HookLifecycle:
             await self._watch.close()
         self._toolbox.notes.add(await run_session_end(self._hooks, self._toolbox.facts, "other"))
         if self._hooks.commands is not None:
-            await self._hooks.commands.close()
+            await self._hooks.commands.close(GRACE)
         await asyncio.sleep(0)  # what was just cancelled may still add a note
         try:
             for note in self._toolbox.notes.take():

@@ -108,9 +108,14 @@ class SessionHooks:
 
         from bobstay.assembly.hook_exports import read_exports
 
-        with TemporaryDirectory(prefix="bobstay-env-") as folder:
-            outcome = await hooks.run(msgspec.structs.replace(call, env_files=folder))
-            found, problem = await read_exports(folder, self._environment, self._start.cwd)
+        outcome = None
+        try:
+            with TemporaryDirectory(prefix="bobstay-env-", ignore_cleanup_errors=True) as folder:
+                outcome = await hooks.run(msgspec.structs.replace(call, env_files=folder))
+                found, problem = await read_exports(folder, self._environment, self._start.cwd)
+        except OSError as error:
+            outcome = outcome or await hooks.run(call)
+            found, problem = {}, f"could not be used: {error}."
         self._environment.update(found)
         if not problem:
             return outcome

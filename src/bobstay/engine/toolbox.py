@@ -1,6 +1,7 @@
 """The tools of one agent, with everything the pipeline needs to run a call."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
@@ -13,7 +14,7 @@ from bobstay.engine.call_scheduler import CallScheduler, CallTicket
 from bobstay.engine.engine_ports import Approver, PermissionJudge
 from bobstay.engine.hook_notes import HookNotes
 from bobstay.engine.tool_environment import ToolEnvironment
-from bobstay.hooks.hook_event import HookCall, HookFacts, HookName, HookOutcome, Hooks
+from bobstay.hooks.hook_event import HookCall, HookFacts, HookMessage, HookName, HookOutcome, Hooks
 from bobstay.model.event import Decided
 from bobstay.model.message import ToolCall
 from bobstay.permissions.access import Access
@@ -23,8 +24,13 @@ from bobstay.tools.base import Claim, Context, Tool, ToolError
 from bobstay.tools.input_validation import InvalidInputError, parse_input
 from bobstay.tools.tool_registry import ToolRegistry
 
+log = logging.getLogger(__name__)
+log.addHandler(logging.NullHandler())  # tracebacks are shown only with --debug
+
 HARMLESS = frozenset({"read", "none", "person"})
 """Kinds of access that change nothing outside the session."""
+GRACE = 2.0
+"""Seconds that hooks in the background get when their session is closed."""
 CallEnding: TypeAlias = Literal["", "interrupt", "hook_stopped", "deferred", "auto_denied"]
 """How a call may end its turn, if it does."""
 
@@ -167,6 +173,9 @@ class Toolbox:
         task.add_done_callback(self._background_hooks.discard)
 
     async def close(self) -> None:
+        """End the hooks that nobody waits for, those of the last moment after a while: they may be about to finish."""
+        if self._background_hooks:
+            await asyncio.wait(self._background_hooks, timeout=GRACE)
         running = list(self._background_hooks)
         for task in running:
             task.cancel()
@@ -176,7 +185,13 @@ class Toolbox:
     async def _run_unawaited(self, call: HookCall, after: "asyncio.Task[None] | None") -> None:
         if after is not None and not after.done():
             await asyncio.wait((after,))
-        self.notes.add(await self.run_hooks(call))
+        try:
+            outcome = await self.run_hooks(call)
+        except Exception as error:  # boundary: nobody waits for these hooks, so nobody else would report the defect
+            log.exception("hooks of %s broke", call.label)
+            message = HookMessage(f"{call.label} hook broke: {type(error).__name__}: {error}", "warning")
+            outcome = HookOutcome(failed=True, messages=(message,), label=call.label)
+        self.notes.add(outcome)
 
     def enter(self, prepared: PreparedCall | None) -> CallTicket:
         """Add the call to the schedule. A call that will be refused anyway claims nothing."""

@@ -97,8 +97,10 @@ class CommandHooks:
         late, self._late = (self._late, []) if call.name in _DELIVERS_LATE else ([], self._late)
         return merge_outcomes([*late, *await asyncio.gather(*waited)])
 
-    async def close(self) -> None:
-        """Cancel the hooks that still run in the background."""
+    async def close(self, grace: float = 0.0) -> None:
+        """Cancel the hooks that still run in the background after `grace` seconds."""
+        if self._background and grace > 0:
+            await asyncio.wait(self._background, timeout=grace)
         running = list(self._background)
         for task in running:
             task.cancel()

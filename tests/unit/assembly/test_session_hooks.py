@@ -1,5 +1,6 @@
 """The hooks of a session: those of settings from the start, those of plugins, skills and agents later (H9-6)."""
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -86,4 +87,15 @@ async def test_a_hook_of_the_settings_runs_again_even_if_it_says_once(user: User
     for _ in range(2):
         await hooks_of(session).run(STOP)
     assert (user.work / "ran").read_text() == "x\nx\n"
+    await session.close()
+
+
+async def test_a_full_disk_breaks_the_hook_and_nothing_else(user: UserFolders, monkeypatch: pytest.MonkeyPatch) -> None:
+    user.write("home/.claude/settings.json", {"hooks": {"CwdChanged": [{"hooks": [{"command": "true"}]}]}})
+    session = await user.open(trust=True)
+    monkeypatch.setattr(tempfile, "tempdir", "/dev/null/nowhere")
+    outcome = await hooks_of(session).run(HookCall("CwdChanged", {"new_cwd": "/"}))
+    assert outcome.failed
+    assert "CLAUDE_ENV_FILE of CwdChanged hooks: could not be used" in outcome.messages[-1].text
+    monkeypatch.undo()
     await session.close()
