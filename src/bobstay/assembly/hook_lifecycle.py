@@ -15,12 +15,17 @@ from bobstay.sessions.log import LogError
 
 if TYPE_CHECKING:
     from bobstay.assembly.hook_file_watch import HookFileWatch
-    from bobstay.hooks.hook_ports import HookPorts
+    from bobstay.hooks.hook_ports import HookPorts, PromptAsker, ServerToolCaller
     from bobstay.hooks.hook_runner import BackgroundSinks
 
 
-def make_ports(start: StartContext, journal: Journal) -> "HookPorts":
-    """Make the ports of hooks; those for agents and MCP servers are added by whoever has them."""
+def make_ports(
+    start: StartContext,
+    journal: Journal,
+    ask_agent: "PromptAsker | None" = None,
+    call_tool: "ServerToolCaller | None" = None,
+) -> "HookPorts":
+    """Make the ports of hooks. A hook whose port is missing fails, and the person is told."""
     from bobstay.assembly.auto_mode_judge import choose_small_model
     from bobstay.assembly.hook_model import HookModel
     from bobstay.hooks.hook_ports import HookPorts
@@ -28,7 +33,7 @@ def make_ports(start: StartContext, journal: Journal) -> "HookPorts":
     def choose(configured: str) -> str:
         return choose_small_model(configured, journal.state.model or start.model)
 
-    return HookPorts(ask_model=HookModel(start.routes, choose, start.redactor))
+    return HookPorts(HookModel(start.routes, choose, start.redactor), ask_agent, call_tool)
 
 
 def make_sinks(notes: HookNotes, background: BackgroundCommands) -> "BackgroundSinks":
