@@ -140,14 +140,17 @@ def test_a_hook_in_the_background_wakes_the_model_after_its_answer(
     assert ended.stdout.endswith("Seen.\n")
 
 
-def test_what_failed_at_the_very_end_is_in_the_log(model: ModelServer, command: InstalledCommand) -> None:
-    hooks = {**on("SessionStart", "true"), **on("SessionEnd", "echo broken >&2; exit 1")}
-    command.run("-p", model.play("end", END), *settings(**hooks))
+def test_what_failed_at_the_very_end_is_told_and_in_the_log(model: ModelServer, command: InstalledCommand) -> None:
+    hooks = {**on("SessionStart", "true"), **on("SessionEnd", "printf 'broken\\033[2J' >&2; exit 1")}
+    ended = command.run("-p", model.play("end", END), *settings(**hooks))
+    assert "Warning: SessionEnd:other hook failed: exit code 1: broken?[2J\n" in ended.stderr
     assert [(ran.hook, ran.outcome) for ran in stored(command, HookRan)] == [
         ("SessionStart:startup", "none"),
         ("SessionEnd:other", "error"),
     ]
-    assert [note.text for note in stored(command, Noted)] == ["SessionEnd:other hook failed: exit code 1: broken"]
+    assert [note.text for note in stored(command, Noted)] == [
+        "SessionEnd:other hook failed: exit code 1: broken\x1b[2J"
+    ]
 
 
 def test_an_agent_or_a_server_that_is_not_there_is_told_of(model: ModelServer, command: InstalledCommand) -> None:

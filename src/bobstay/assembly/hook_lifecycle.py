@@ -11,6 +11,7 @@ from bobstay.engine.hook_notes import HookNotes
 from bobstay.engine.journal import Journal
 from bobstay.engine.toolbox import GRACE, Toolbox
 from bobstay.hooks.hook_event import HookOutcome
+from bobstay.model.event import Noted
 from bobstay.sessions.log import LogError
 
 if TYPE_CHECKING:
@@ -67,9 +68,14 @@ class HookLifecycle:
         if self._hooks.commands is not None:
             await self._hooks.commands.close(GRACE)
         await asyncio.sleep(0)  # what was just cancelled may still add a note
+        notes = [redact_event(note, self._toolbox.redactor) for note in self._toolbox.notes.take()]
+        # No turn will show these anymore; whoever closes the session shows its last warnings.
+        self._start.warnings.extend(
+            _printable(note.text) for note in notes if isinstance(note, Noted) and note.level == "warning"
+        )
         try:
-            for note in self._toolbox.notes.take():
-                self._journal.record(redact_event(note, self._toolbox.redactor))
+            for note in notes:
+                self._journal.record(note)
         except LogError:
             return  # the log is full or gone, which the last turn reported
 
@@ -79,3 +85,8 @@ class HookLifecycle:
 
             self._watch = HookFileWatch(self._hooks, self._toolbox, self._start)
             self._watch.begin()
+
+
+def _printable(text: str) -> str:
+    """Return text for a terminal: it may quote what a program printed."""
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in text)

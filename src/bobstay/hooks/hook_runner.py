@@ -71,8 +71,13 @@ class CommandHooks:
         return drop
 
     def derive(self, hooks: Sequence[SettingsHook]) -> "CommandHooks":
-        """Return other hooks of the same session: those of an agent, for as long as it runs."""
-        return CommandHooks(hooks, self._execution, self._report, self._sinks)
+        """Return other hooks of the same session: those of an agent, for as long as it runs.
+
+        What they leave running in the background ends with the hooks they are derived from.
+        """
+        derived = CommandHooks(hooks, self._execution, self._report, self._sinks)
+        derived._background = self._background
+        return derived
 
     def wants(self, name: HookName, subject: str = "") -> bool:
         return bool(self._index.find(name, subject)) or (bool(self._late) and name in _DELIVERS_LATE)

@@ -71,6 +71,17 @@ async def test_hooks_of_an_agent_count_only_there_and_its_end_is_an_event_of_its
     assert agent.wants("SubagentStop", "whatever")
 
 
+async def test_what_hooks_of_an_agent_leave_running_ends_with_the_session(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    session = hooks_in(tmp_path)
+    agent = session.derive([CommandHook("SubagentStop", "", "echo $$ > pipe; exec sleep 1000", background=True)])
+    await agent.run(call("SubagentStop"))
+    pid = int(await asyncio.to_thread((tmp_path / "pipe").read_text))
+    await session.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
 async def test_a_hook_gets_the_variables_of_its_origin(tmp_path: Path) -> None:
     root = {"CLAUDE_PLUGIN_ROOT": "/p/a b"}
     shell = CommandHook("Stop", "", 'echo "$CLAUDE_PLUGIN_ROOT|" > shell', variables=root)
