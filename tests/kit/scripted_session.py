@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,6 +19,7 @@ from bobstay.engine.limits import Limits
 from bobstay.engine.state import State
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
+from bobstay.engine.turn_hooks import judge_task
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookFacts, HookName, HookOutcome
 from bobstay.http.client import HttpClient
 from bobstay.model.event import Envelope, Event, InteractionOpened, ModeChanged, RunDone, SessionStarted
@@ -140,6 +142,7 @@ class ScriptedSessionOptions(Struct, kw_only=True):
     max_output: int | None = None
     auto: AutoModeApproval | None = None
     take_at_end: bool = False
+    task_tools: bool = False
     wrap_log: Callable[[Log], Log] | None = None
     """Replaces the log of the session by another that has its entries."""
 
@@ -187,6 +190,7 @@ class ScriptedSession:
                 schema=wanted.schema,
                 denied_reads=lambda: self.policy.read_filter,
                 tasks=lambda: self.journal.state.tasks,
+                last_task_id=lambda: self.journal.state.last_task_id,
                 is_unread=self.journal.is_unread,
             ),
         )
@@ -200,6 +204,8 @@ class ScriptedSession:
 
     def _agent(self, wanted: "ScriptedSessionOptions") -> Agent:
         available: set[Any] = {"person"} if self.person.can_ask else set()
+        if wanted.task_tools:
+            available.add("tasks")
         registry = ToolRegistry.load(available=available, schema=wanted.schema, extra=wanted.tools, entry_points=False)
         facts = {"session_id": wanted.session, "cwd": str(self.work)}
         toolbox = Toolbox(
@@ -212,6 +218,7 @@ class ScriptedSession:
             redactor=Redactor(),
             auto=wanted.auto,
         )
+        self.tool_environment.services.judge_task = partial(judge_task, toolbox)
         return Agent(
             model=wanted.model,
             effort=wanted.effort,

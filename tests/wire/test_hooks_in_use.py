@@ -154,14 +154,14 @@ def test_bad_entries_are_named_with_their_place_and_the_rest_works(
         "Stop": 5,
         "PreToolUse": [
             {"matcher": "(", "hooks": []},
-            {"hooks": [{"type": "prompt", "prompt": "x"}, {"type": "command", "command": "touch ran"}]},
+            {"hooks": [{"type": "oracle"}, {"type": "command", "command": "touch ran"}]},
         ],
     }
     user(command, hooks=hooks)
     ended = command.run("-p", model.play("bad", bash("echo 1"), END))
     assert (ended.stdout, ended.returncode) == ("End.\n", 0)
     assert (command.work / "ran").exists()
-    for phrase in ("'NoSuchEvent'", "hooks.Stop must be a list", "PreToolUse[0].matcher", "'prompt' are not run yet"):
+    for phrase in ("'NoSuchEvent'", "hooks.Stop must be a list", "PreToolUse[0].matcher", "called 'oracle'"):
         assert phrase in ended.stderr
     assert f"{command.home}/.claude/settings.json:1:" in ended.stderr
 

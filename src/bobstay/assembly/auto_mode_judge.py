@@ -148,7 +148,7 @@ class SmallModel:
         for attempt in range(1, ATTEMPTS + 1):
             exchange = JudgeExchange([])
             try:
-                await _collect(route, request, exchange)
+                await collect_reply(route, request, exchange)
                 return read_reply(exchange)
             except ProviderError as error:
                 if not error.retryable or attempt == ATTEMPTS:
@@ -217,7 +217,7 @@ def _parse_call(call: ToolCall) -> JudgeReply:
     return msgspec.convert(call.input, JudgeReply)
 
 
-async def _collect(route: Route, request: Request, exchange: JudgeExchange) -> None:
+async def collect_reply(route: Route, request: Request, exchange: JudgeExchange) -> None:
     async for chunk in route.provider.stream(request):
         if isinstance(chunk, MessageBegan):
             exchange.usage = chunk.usage

@@ -10,11 +10,14 @@ from bobstay.engine.journal import Journal
 from bobstay.engine.running_agent import RunningAgent
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import Event
+from bobstay.model.ids import new_id
 from bobstay.sessions.log import LogError
 from bobstay.tools.shell_job import ShellJob, Tell
 from bobstay.tools.shell_session import ShellSession
 
 log = logging.getLogger(__name__)
+
+_LONGEST_NOTE = 10_000
 
 
 class BackgroundCommands:
@@ -27,6 +30,8 @@ class BackgroundCommands:
         self.server_after = 10.0
         """Seconds of silence after which a command that listens on a port is taken for a server."""
         self.look_every = 1.0
+        self.hooks: set[asyncio.Future[None]] = set()
+        """Hooks that run in the background and may wake the model."""
         self._journal = journal
         self._shells = shells
         self._agents = agents
@@ -48,8 +53,13 @@ class BackgroundCommands:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a command or sub-agent is running whose end will be reported to the model."""
-        return bool(self._agent_ends()) or any(job.tell == "wake" for job in self._shells.in_background)
+        """Whether a command, sub-agent or hook is running whose end will be reported to the model."""
+        awaited = bool(self.hooks) or bool(self._agent_ends())
+        return awaited or any(job.tell == "wake" for job in self._shells.in_background)
+
+    def wake(self, hook: str, text: str) -> None:
+        """Tell the model what a hook in the background found, in a turn of its own if none runs."""
+        self._record(BackgroundEnded(new_id(), "", hook, "failed", 2, note=text[:_LONGEST_NOTE]))
 
     def to_background(self, call_id: str = "") -> tuple[str, ...]:
         """Move the command of a call to the background, or all commands that calls wait for. Returns their ids."""
@@ -65,9 +75,14 @@ class BackgroundCommands:
         until = loop.time() + seconds
         while not self.has_wake_notice:
             waiting: list[asyncio.Future[Any]] = [
-                job.finished for job in self._shells.in_background if job.tell == "wake" and not self._is_server(job)
+                *(
+                    job.finished
+                    for job in self._shells.in_background
+                    if job.tell == "wake" and not self._is_server(job)
+                ),
+                *self.hooks,
+                *self._agent_ends(),
             ]
-            waiting += self._agent_ends()
             left = until - loop.time()
             if not waiting or left <= 0:
                 return False

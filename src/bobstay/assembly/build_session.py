@@ -10,10 +10,11 @@ import msgspec
 from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.build_agent import budget, build_agent
 from bobstay.assembly.child_agents import ChildAgents, SessionParts
+from bobstay.assembly.hook_lifecycle import HookLifecycle, make_ports, make_sinks
 from bobstay.assembly.prompt_facts import build_prompt
 from bobstay.assembly.provider_access import resolve_provider_access
 from bobstay.assembly.session import AgentSession, Closer, Mirror
-from bobstay.assembly.session_hooks import HookWatcher, build_hooks, run_session_end, run_session_start
+from bobstay.assembly.session_hooks import HookWatcher, build_hooks
 from bobstay.assembly.session_instructions import build_instruction_files
 from bobstay.assembly.session_library import load_library
 from bobstay.assembly.session_log import OpenedLog, open_log
@@ -28,11 +29,13 @@ from bobstay.engine.agent_tree import AgentLimits, AgentSpawner, AgentTree
 from bobstay.engine.auto_mode import Advisor, AutoModeApproval
 from bobstay.engine.driver import Driver
 from bobstay.engine.engine_ports import Answer, Approver
+from bobstay.engine.hook_notes import HookNotes
 from bobstay.engine.journal import Journal, LogObserver
 from bobstay.engine.running_agent import ParentAgent
 from bobstay.engine.state import State
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
+from bobstay.engine.turn_hooks import judge_task
 from bobstay.git_files.git_directory import is_worktree_beside
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookFacts, HookName, HookOutcome, Hooks
 from bobstay.model.event import Durable, InteractionOpened, PermissionsChanged
@@ -149,40 +152,42 @@ async def _assemble(
     policy = make_policy(start, mode, can_bypass=can_bypass, readable=(str(spill),), sandbox=shells.sandbox)
     environment = child_environment(start)
     library, _ = load_library(start)
-    hooks, commands = build_hooks(start, host, environment, watcher)
+    background, notes = BackgroundCommands(journal, shells, lambda: tree.list_running("")), HookNotes()
+    hooks = build_hooks(
+        start,
+        host,
+        environment,
+        watcher,
+        ports=lambda: make_ports(start, journal),
+        sinks=lambda: make_sinks(notes, background),
+    )
     instructions = build_instruction_files(start, policy)
     services = build_services(start, policy, shells, journal, instructions)
     registry = build_tool_registry(start, policy, services, tools, can_ask=approver.can_ask)
     start.warnings.extend(registry.warnings)
-    tree = AgentTree(
-        ChildAgents(
-            SessionParts(
-                start=start,
-                journal=journal,
-                policy=policy,
-                approver=approver,
-                hooks=hooks,
-                registry=registry,
-                shells=shells,
-                environment=environment,
-                spill=spill,
-                limits=AgentLimits(),
-                instructions=instructions.scope,
-                build_advisor=lambda: _build_advisor(start, journal),
-            ),
-            library,
-        ),
-        start.redactor,
-        AgentLimits(),
+    parts = SessionParts(
+        start=start,
+        journal=journal,
+        policy=policy,
+        approver=approver,
+        hooks=hooks,
+        registry=registry,
+        shells=shells,
+        environment=environment,
+        spill=spill,
+        limits=AgentLimits(),
+        instructions=instructions.scope,
+        build_advisor=lambda: _build_advisor(start, journal),
     )
-    spawner = AgentSpawner(tree, ParentAgent(journal))
+    tree = AgentTree(ChildAgents(parts, library), start.redactor, parts.limits)
+    services = msgspec.structs.replace(services, agents=AgentSpawner(tree, ParentAgent(journal)))
     tool_environment = ToolEnvironment(
         session_id=start.session_id,
         root=Path(start.cwd),
         directories=(Path(start.cwd), *(Path(folder) for folder in policy.directories)),
         spill=spill,
         environment=environment,
-        services=msgspec.structs.replace(services, agents=spawner),
+        services=services,
     )
     projection = _build_projection(start)
     auto = AutoModeApproval(lambda: _build_advisor(start, journal))
@@ -197,23 +202,22 @@ async def _assemble(
         redactor=start.redactor,
         auto=auto,
         concurrency=start.loaded.settings.max_concurrent_tools or 10,
+        notes=notes,
     )
     toolbox.attach = attach_mentioned(toolbox)
+    services.judge_task = partial(judge_task, toolbox)
     prompt = build_prompt(start, tool_environment, instructions)
     agent = build_agent(start, toolbox, policy, prompt.system, journal.state.cost)
     tree.add_root(agent)
-    background = BackgroundCommands(journal, shells, spawner.running)
     writer = build_settings_writer(start)
     journal.observers += (policy, tool_environment, auto, background, writer)
     tree.observers.append(partial(_share_permissions, (policy, writer)))
     background.record_lost()
-    session_start = NO_OPINION
-    closers: list[Closer] = [tree.close, toolbox.close, shells.close, start.routes.close]
+    lifecycle = HookLifecycle(hooks, toolbox, start, journal)
+    session_start = await lifecycle.begin()
+    closers: list[Closer] = [tree.close, toolbox.close, shells.close, lifecycle.end, start.routes.close]
     if services.languages is not None:
         closers.insert(2, services.languages.close)
-    if commands is not None:
-        session_start = await run_session_start(commands, start, tool_environment, toolbox.facts)
-        closers.append(lambda: run_session_end(commands, toolbox.facts))
     if start.history.scratch:
         closers.append(lambda: _remove_folder(start.history.scratch))
     mirror = _attach_projection(journal, start, projection)

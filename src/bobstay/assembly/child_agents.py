@@ -25,7 +25,7 @@ from bobstay.engine.reminders import INSTRUCTIONS, remind
 from bobstay.engine.running_agent import ChildEngine, ParentAgent
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
-from bobstay.hooks.hook_event import HookFacts, Hooks
+from bobstay.hooks.hook_event import AgentFacts, HookFacts, Hooks
 from bobstay.library.command_text import expand_variables
 from bobstay.library.definition import AgentDefinition, DefinitionOrigin
 from bobstay.library.definition_body import BodyUnreadableError, read_body
@@ -189,9 +189,8 @@ class ChildAgents:
 
 
 def _facts(started: AgentStarted, parent: HookFacts, tool_environment: ToolEnvironment, policy: Policy) -> HookFacts:
-    facts = HookFacts(lambda: {**parent(), "cwd": str(tool_environment.cwd), "permission_mode": policy.mode})
-    facts.agent_id, facts.agent_type = started.id, started.agent_type
-    return facts
+    agent = AgentFacts(started.id, started.agent_type, str(parent().get("transcript_path", "")))
+    return HookFacts(lambda: {**parent(), "cwd": str(tool_environment.cwd), "permission_mode": policy.mode}, agent)
 
 
 def _opening(instructions: InstructionFiles) -> list[Prompted]:

@@ -272,7 +272,7 @@ class AgentSession:
 
     async def close(self) -> None:
         """Stop what is running and release the log. Closing twice does nothing."""
-        self._driver.interrupt()
+        self._driver.close()
         for closer in self._closers:
             await closer()
         self._closers = ()

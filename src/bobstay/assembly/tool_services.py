@@ -41,6 +41,7 @@ def build_services(
         may_fetch=may_fetch,
         denied_reads=lambda: policy.read_filter,
         tasks=lambda: journal.state.tasks,
+        last_task_id=lambda: journal.state.last_task_id,
         plan_file=Path(start.environment.paths.bobstay, "plans", f"{start.session_id}.md"),
         worktree=start.loaded.settings.worktree,
         languages=_find_language_servers(start),
@@ -77,6 +78,8 @@ def build_tool_registry(
         available.add("repository")
     if services.languages is not None:
         available.add("languages")
+    if uses_task_tools(start):
+        available.add("tasks")
     return ToolRegistry.load(
         available=available,
         base=start.options.tools,
@@ -84,6 +87,13 @@ def build_tool_registry(
         schema=start.options.json_schema,
         extra=tools,
     )
+
+
+def uses_task_tools(start: StartContext) -> bool:
+    """Whether single tasks are kept, not a list that is written as a whole. The variable comes before the setting."""
+    if start.environment.task_tools is not None:
+        return start.environment.task_tools
+    return start.loaded.settings.task_tools is True
 
 
 def can_use_hosted_search(start: StartContext, policy: Policy, services: ToolServices) -> bool:

@@ -44,7 +44,8 @@ class Environment(Struct, frozen=True):
     """The whole process runs in a sandbox already, so that root may bypass permissions."""
     added_instructions: bool = False
     """Whether the instruction files of additional directories count."""
-    task_tools: bool = True
+    task_tools: bool | None = None
+    """Whether the model keeps single tasks; None if the variable is not set."""
     max_retries: int | None = None
     max_output_tokens: int | None = None
     bash_timeout_ms: int | None = None
@@ -97,7 +98,7 @@ class Environment(Struct, frozen=True):
             file_checkpointing=_read_switch(source, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"),
             in_sandbox=_read_switch(source, "IS_SANDBOX"),
             added_instructions=_read_switch(source, "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD"),
-            task_tools=_read_switch(source, "CLAUDE_CODE_ENABLE_TASKS", default=True),
+            task_tools=_read_switch(source, variable) if (variable := "CLAUDE_CODE_ENABLE_TASKS") in source else None,
             max_retries=_read_number(source, "CLAUDE_CODE_MAX_RETRIES"),
             max_output_tokens=_read_number(source, "CLAUDE_CODE_MAX_OUTPUT_TOKENS"),
             bash_timeout_ms=_read_number(source, "BASH_DEFAULT_TIMEOUT_MS"),
@@ -138,9 +139,8 @@ def find_cloud_switches(keys: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name in CLOUD_SWITCHES if _read_switch(keys, name))
 
 
-def _read_switch(source: Mapping[str, str], name: str, *, default: bool = False) -> bool:
-    value = source.get(name)
-    return default if value is None else value.strip().lower() not in FALSE_VALUES
+def _read_switch(source: Mapping[str, str], name: str) -> bool:
+    return source.get(name, "").strip().lower() not in FALSE_VALUES
 
 
 def _read_number(source: Mapping[str, str], name: str) -> int | None:

@@ -11,6 +11,7 @@ SCALARS = (
     "max_turns",
     "max_budget_usd",
     "max_concurrent_tools",
+    "task_tools",
     "search",
     "timeouts",
     "bash",

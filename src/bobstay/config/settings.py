@@ -128,6 +128,8 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     max_turns: int | None = None
     max_budget_usd: float | None = None
     max_concurrent_tools: int | None = None
+    task_tools: bool | None = None
+    """Offer tools for single tasks in place of the one that writes the whole list."""
     models: dict[str, dict[str, Any]] = {}
     """Additions to the model catalogue, by model name."""
     providers: dict[str, ProviderSettings] = {}

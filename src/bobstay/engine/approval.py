@@ -22,13 +22,14 @@ from bobstay.engine.auto_mode import (
 )
 from bobstay.engine.engine_ports import Answer
 from bobstay.engine.event_redaction import redact_event
+from bobstay.engine.hook_notes import messages_of
 from bobstay.engine.toolbox import CallEnding, PreparedCall, Refused, Toolbox
-from bobstay.engine.turn_hooks import messages_of
-from bobstay.hooks.hook_event import HookCall, HookOutcome
+from bobstay.engine.turn_hooks import start_hooks
+from bobstay.hooks.hook_event import HookOutcome
 from bobstay.model.event import (
     Decided,
+    Durable,
     Event,
-    HookRan,
     InteractionClosed,
     InteractionOpened,
     ModeChanged,
@@ -173,7 +174,7 @@ class Approval:
             blocked_path=decision.blocked_path,
             description=str(prepared.input.get("description", ""))[:500],
             destructive=tool.destructive(prepared.args, prepared.context),
-            agent=self._toolbox.facts.agent_id,
+            agent=self._toolbox.facts.agent.id if self._toolbox.facts.agent is not None else "",
         )
 
     async def _ask_person(
@@ -183,10 +184,9 @@ class Approval:
         self.open_interaction = opened.id
         if is_new:
             yield opened
-        notified = self._notify(opened)
+        self._notify(opened)
         answer = await self._first_answer(opened, hook)
-        notes = [*hook.messages, *(messages_of(notified.result()) if notified and notified.done() else ())]
-        for note in notes:
+        for note in hook.messages:
             yield note
         changed = self._changed_input(opened, answer)
         stored = None if changed is None else self._toolbox.redactor.redact_value(changed)
@@ -202,9 +202,6 @@ class Approval:
         """Decide by hooks alone, because there is nobody to ask; without a hook's answer the call is refused."""
         tool = self.prepared.tool.name
         answer = await hook.wait() if hook.wanted else None
-        if hook.wanted:
-            decided = "none" if answer is None else "allow" if answer.allow else "deny"
-            yield HookRan(f"PermissionRequest:{tool}", "PermissionRequest", decided, answer.message if answer else "")
         for note in hook.messages:
             yield note
         if answer is not None:
@@ -217,15 +214,12 @@ class Approval:
             Decided("reject", "config", decision.reason_type or "default", decision.why),
         )
 
-    def _notify(self, opened: InteractionOpened) -> "asyncio.Task[HookOutcome] | None":
+    def _notify(self, opened: InteractionOpened) -> None:
         """Run Notification hooks, which tell the person that an answer is needed."""
-        toolbox = self._toolbox
         kind = "elicitation_dialog" if opened.kind == "question" else "permission_prompt"
-        if not toolbox.hooks.wants("Notification", kind):
-            return None
         what = "an answer from you" if opened.kind == "question" else f"your permission to use {opened.call.name}"
-        fields = {"message": f"bobstay needs {what}", "notification_type": kind}
-        return toolbox.start_hooks(HookCall("Notification", {**toolbox.facts(), **fields}, kind))
+        message = f"bobstay needs {what}"
+        start_hooks(self._toolbox, "Notification", kind, message=message, notification_type=kind)
 
     async def _first_answer(self, opened: InteractionOpened, hook: "_HookAnswer") -> Answer:
         """Return the first answer: the person's, or that of a hook which decides for them."""
@@ -286,7 +280,7 @@ class _HookAnswer:
         """A hook may deny a call that cannot be judged or is protected, but only a person may allow it."""
         leaves_sandbox = any(access.kind == "outside" for access in accesses)
         self.wanted = not leaves_sandbox and toolbox.hooks.wants("PermissionRequest", opened.call.name)
-        self.messages: list[Noted] = []
+        self.messages: list[Durable] = []
         self.stopped = False
 
     async def wait(self) -> Answer | None:
@@ -294,7 +288,7 @@ class _HookAnswer:
         suggestions = list(self._opened.suggestions)
         call = self._toolbox.hook_call("PermissionRequest", self._prepared, permission_suggestions=suggestions)
         call = replace(call, fields={**call.fields, "tool_input": self._opened.call.input})
-        outcome = await self._toolbox.hooks.run(call)
+        outcome = await self._toolbox.run_hooks(call)
         self.messages = messages_of(outcome)
         if outcome.stop:
             self.stopped = True

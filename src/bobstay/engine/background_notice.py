@@ -10,6 +10,9 @@ WHY = "background"
 
 def notice(ended: BackgroundEnded | AgentEnded) -> Prompted:
     """Build the prompt. It does not quote a command's output, which must not be mistaken for a prompt."""
+    if isinstance(ended, BackgroundEnded) and ended.note:
+        text = f"<system-reminder>\n{ended.title} hook feedback:\n{ended.note}\n</system-reminder>"
+        return Prompted(ended.id, (Text(text),), "hook", why=WHY)
     output = ended.output_file if isinstance(ended, BackgroundEnded) else ""
     fields = {
         "task-id": ended.id,

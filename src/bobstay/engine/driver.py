@@ -1,21 +1,24 @@
 """Runs the turns of one session: each durable event is in its journal before the loop continues."""
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
+from functools import partial
 from typing import Literal
 
 from msgspec.structs import replace
 
 from bobstay.engine.agent import Agent
 from bobstay.engine.event_redaction import redact_event, redact_prompt
+from bobstay.engine.hook_notes import messages_of
 from bobstay.engine.journal import Journal
 from bobstay.engine.limits import UNUSED, Used, steps_of, tokens_of
 from bobstay.engine.loop import run_turn
 from bobstay.engine.state import State
 from bobstay.engine.steering import Steering, attached_files
 from bobstay.engine.turn_control import TurnControl
-from bobstay.engine.turn_hooks import FAILURES, after_failure, messages_of, notes_for_prompt, run_hooks
+from bobstay.engine.turn_hooks import FAILURES, after_failure, notes_for_prompt, run_hooks, start_hooks
 from bobstay.hooks.hook_event import NO_OPINION, HookOutcome
 from bobstay.model.event import (
     Durable,
@@ -32,6 +35,10 @@ from bobstay.model.ids import new_id
 from bobstay.model.live_events import LIVE
 from bobstay.model.message import Block, text_of
 from bobstay.sessions.log import LogError
+
+IDLE = "idle_prompt"
+"""What the matcher of a Notification hook sees."""
+IDLE_AFTER = 60.0
 
 
 class Driver:
@@ -58,6 +65,9 @@ class Driver:
         self._session_start = session_start
         self._used = UNUSED
         self._control: TurnControl | None = None
+        self._idling: asyncio.TimerHandle | None = None
+        self.idle_after = IDLE_AFTER
+        """Seconds without a turn after which Notification hooks run."""
 
     @property
     def state(self) -> State:
@@ -103,6 +113,7 @@ class Driver:
         """Run a turn to its end or until its time is over; `used` is what earlier turns used of its limits."""
         assert not self.busy, "one turn at a time: queue what comes meanwhile"
         self._control = control
+        self._stop_idling()
         self.agent.toolbox.facts.effort = self.agent.effort
         began, limit = time.monotonic(), self.agent.limits.seconds
         try:
@@ -117,6 +128,25 @@ class Driver:
             self.agent.toolbox.facts.effort = None
             seconds = used.seconds + time.monotonic() - began
             self._used = Used(used.steps + steps_of(self.state), used.tokens + tokens_of(self.state), seconds)
+            self._begin_idling()
+
+    def close(self) -> None:
+        """End the running turn, and tell nobody anymore that none runs."""
+        self.interrupt()
+        self._stop_idling()
+
+    def _begin_idling(self) -> None:
+        """Run Notification hooks when nobody has said anything for a while."""
+        if self._origin == "human" and self.agent.toolbox.hooks.wants("Notification", IDLE):
+            message = "bobstay is waiting for your input"
+            tell = partial(start_hooks, self.agent.toolbox, "Notification", IDLE)
+            loop = asyncio.get_running_loop()
+            self._idling = loop.call_later(self.idle_after, partial(tell, message=message, notification_type=IDLE))
+
+    def _stop_idling(self) -> None:
+        if self._idling is not None:
+            self._idling.cancel()
+            self._idling = None
 
     def queue(self, event: InputQueued) -> None:
         """Queue a message that arrived while the session is busy. It is on disk when this returns."""

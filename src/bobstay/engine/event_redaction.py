@@ -52,7 +52,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
     AgentEnded: ("description", "text"),
     AgentStarted: ("description", "prompt"),
     ArtifactMade: ("title", "text"),
-    BackgroundEnded: ("title",),
+    BackgroundEnded: ("title", "note"),
     BackgroundStarted: ("title",),
     BlockDone: ("block",),
     Configured: ("config",),

@@ -21,7 +21,7 @@ from bobstay.engine.state import State
 from bobstay.engine.steering import Steering
 from bobstay.engine.step import Step
 from bobstay.engine.turn_control import TurnControl
-from bobstay.engine.turn_hooks import after_stop, before_end, notes_for_result, run_hooks
+from bobstay.engine.turn_hooks import after_stop, before_end, message_shown, notes_for_result, run_hooks
 from bobstay.engine.turn_state import StateSource, TurnState
 from bobstay.hooks.hook_event import NO_OPINION
 from bobstay.model.event import BlockDone, Ending, Event, RunDone
@@ -51,8 +51,12 @@ async def run_turn(
                     continue
                 if isinstance(unredacted, BlockDone) and (rest := live.flush(unredacted)) is not None:
                     yield rest
+                for note in agent.toolbox.notes.take() if agent.toolbox.notes else ():
+                    yield redact_event(note, agent.toolbox.redactor)
                 event = redact_event(unredacted, agent.toolbox.redactor)
                 yield event
+                if isinstance(event, BlockDone):
+                    message_shown(agent.toolbox, event)
                 if isinstance(event, RunDone):
                     return
         resumed = False

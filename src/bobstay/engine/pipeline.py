@@ -13,15 +13,15 @@ from typing import Any, Literal
 
 from bobstay.engine.approval import NO_PRIOR_PROGRESS, Approval, PriorProgress
 from bobstay.engine.event_redaction import redact_parts
+from bobstay.engine.hook_notes import messages_of
 from bobstay.engine.reminders import NESTED_INSTRUCTIONS, remind
 from bobstay.engine.tool_progress import ProgressChannel
 from bobstay.engine.toolbox import CallEnding, PreparedCall, Refused, Toolbox
-from bobstay.engine.turn_hooks import notes_for_result
+from bobstay.engine.turn_hooks import notes_for_result, run_hooks
 from bobstay.hooks.hook_event import NO_OPINION, HookOutcome
 from bobstay.model.event import (
     Decided,
     Event,
-    HookRan,
     InteractionClosed,
     Noted,
     ToolDone,
@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 log.addHandler(logging.NullHandler())  # tracebacks are shown only with --debug
 
 INTERRUPTED = "Interrupted {reason} before it finished. What it did until then stays done: check before trying again."
+RETRY = "A hook says that you may make this call again."
 NEVER_STARTED = "Interrupted {reason} before it began: it had no effect."
 CUT_OFF = (
     "Your output limit cut this call off before its input was complete: it had no effect. Do not send it again as it "
@@ -123,13 +124,31 @@ class CallPipeline:
             return
         except Refused as refusal:
             self._decided, self.ending, self.reason = refusal.decided, refusal.ending, refusal.reason
-            yield self._finish(self._error(str(refusal), denied=True))
+            denied = await self._after_denial(self.prepared, refusal)
+            text = f"{refusal}\n{RETRY}" if denied.retry else str(refusal)
+            yield self._finish(self._error(text, denied=True))
+            for note in notes_for_result(denied, f"PermissionDenied:{self.prepared.tool.name}"):
+                yield note
             return
         if self.ending == "deferred":
             return
+        before = str(self._toolbox.tool_environment.cwd)
         async with aclosing(self._run(self.prepared)) as events:
             async for event in events:
                 yield event
+        now = str(self._toolbox.tool_environment.cwd)
+        if now != before:  # before the next command begins, which may need what hooks export
+            for note in messages_of(await run_hooks(self._toolbox, "CwdChanged", old_cwd=before, new_cwd=now)):
+                yield note
+
+    async def _after_denial(self, prepared: PreparedCall, refusal: Refused) -> HookOutcome:
+        """Run the hooks for a call that auto mode refused."""
+        toolbox, decided = self._toolbox, refusal.decided
+        if decided is None or decided.source != "auto":
+            return NO_OPINION
+        if not toolbox.hooks.wants("PermissionDenied", prepared.tool.name):
+            return NO_OPINION
+        return await toolbox.run_hooks(toolbox.hook_call("PermissionDenied", prepared, reason=decided.why))
 
     async def _before_run(self, checked: PreparedCall) -> AsyncGenerator[Event, None]:
         """Second to fourth phase. Raises `ToolError` or `Refused` if the call may not run."""
@@ -160,8 +179,7 @@ class CallPipeline:
         tool, hooks = prepared.tool.name, self._toolbox.hooks
         if not hooks.wants("PreToolUse", tool):
             return
-        self._hooked = outcome = await hooks.run(self._toolbox.hook_call("PreToolUse", prepared))
-        yield HookRan(f"PreToolUse:{tool}", "PreToolUse", outcome.decision or "none", outcome.reason)
+        self._hooked = outcome = await self._toolbox.run_hooks(self._toolbox.hook_call("PreToolUse", prepared))
         for note in notes_for_result(outcome, f"PreToolUse:{tool}"):
             yield note
         if outcome.decision in ("deny", "block") or outcome.stop:
@@ -216,7 +234,6 @@ class CallPipeline:
             # Redacted, because hooks may run elsewhere.
             response = self._toolbox.redactor.redact_value(display if display is not None else content)
             after = await self._run_post_hooks("PostToolUse", prepared, tool_response=response)
-            yield HookRan(f"PostToolUse:{tool.name}", "PostToolUse", after.decision or "none", after.reason)
             notes = notes_for_result(after, f"PostToolUse:{tool.name}", objects=True)
             if after.updated_output is not None:
                 from bobstay.engine.hook_replacement import WrongShapeError, replace_result
@@ -245,9 +262,6 @@ class CallPipeline:
             text = content if isinstance(content, str) else "\n".join(p.text for p in content if isinstance(p, Text))
             error = self._toolbox.redactor.redact(text)
             after = await self._run_post_hooks("PostToolUseFailure", prepared, error=error, is_interrupt=False)
-            yield HookRan(
-                f"PostToolUseFailure:{tool.name}", "PostToolUseFailure", after.decision or "none", after.reason
-            )
             notes = notes_for_result(after, f"PostToolUseFailure:{tool.name}", objects=True)
         yield self._finish(self._reply(content, is_error=True, display=display, outcome=outcome))
         for note in notes:
@@ -257,7 +271,7 @@ class CallPipeline:
         self, name: Literal["PostToolUse", "PostToolUseFailure"], prepared: PreparedCall, **fields: Any
     ) -> HookOutcome:
         call = self._toolbox.hook_call(name, prepared, **fields, duration_ms=self._elapsed())
-        outcome = await self._toolbox.hooks.run(call)
+        outcome = await self._toolbox.run_hooks(call)
         if outcome.stop:
             self.ending, self.reason = "hook_stopped", outcome.stop_reason
         return outcome

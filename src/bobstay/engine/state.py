@@ -1,5 +1,7 @@
 """The state of a session: an immutable fold of its events, the same live and on resume."""
 
+from functools import reduce
+
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -40,7 +42,7 @@ from bobstay.model.live_events import (
     ThinkingDelta,
     ToolProgress,
 )
-from bobstay.model.message import Block, Image, Message, Text, Thinking, ToolCall, ToolReply, Usage
+from bobstay.model.message import Block, Image, Message, ModelSpend, Text, Thinking, ToolCall, ToolReply, Usage
 from bobstay.model.session_events import (
     ArtifactMade,
     Configured,
@@ -88,6 +90,7 @@ class State(Struct, frozen=True):
     api_ms: int = 0
     by_model: dict[str, ModelUsage] = {}
     tasks: tuple[Task, ...] = ()
+    last_task_id: int = 0
     mode: str = ""
     model: str = ""
     chosen: str = ""
@@ -155,7 +158,9 @@ class State(Struct, frozen=True):
             case MessageDone():
                 return self._count(event)
             case Advised():
-                return self._count_advice(event)
+                return self._count_request(event) if event.model else self
+            case HookRan(spent=spent):
+                return reduce(State._count_request, spent, self)
             case Prompted(id=id_, blocks=blocks):
                 queued = tuple(entry for entry in self.queued if entry.id != id_)
                 user_blocks = self.user_blocks if event.blocked else (*self.user_blocks, *blocks)
@@ -179,8 +184,8 @@ class State(Struct, frozen=True):
                 return replace(self, agents={**self.agents, id_: event}, running_agents=running)
             case AgentEnded(id=id_):
                 return replace(self, running_agents=self.running_agents - {id_}, notices=self._with_notice(event))
-            case TasksReplaced(tasks=tasks):
-                return replace(self, tasks=tasks)
+            case TasksReplaced(tasks=tasks, last_id=last_id):
+                return replace(self, tasks=tasks, last_task_id=max(last_id, self.last_task_id))
             case ModeChanged(mode=mode):
                 return replace(self, mode=mode)
             case ModelChanged(model=model, why=why):
@@ -198,7 +203,6 @@ class State(Struct, frozen=True):
                 | Retrying()
                 | SessionStarted()
                 | PermissionsChanged()
-                | HookRan()
                 | Noted()
                 | Configured()
                 | SessionChanged()
@@ -218,10 +222,11 @@ class State(Struct, frozen=True):
         """Count an event of a sub-agent. Its conversation is a state of its own."""
         if isinstance(event, MessageDone):
             steps = self.child_steps if event.broken == "lost" else self.child_steps + 1
-            counted = self._count_cost(event.model, event.usage, event.cost, event.api_ms)
-            return replace(counted, child_steps=steps)
-        if isinstance(event, Advised):
-            return self._count_advice(event)
+            return replace(self._count_request(event), child_steps=steps)
+        if isinstance(event, Advised) and event.model:
+            return self._count_request(event)
+        if isinstance(event, HookRan):
+            return reduce(State._count_request, event.spent, self)
         if isinstance(event, ToolDone):
             added, removed = self.lines_added + event.lines_added, self.lines_removed + event.lines_removed
             return replace(self, lines_added=added, lines_removed=removed)
@@ -284,26 +289,21 @@ class State(Struct, frozen=True):
         )
 
     def _count(self, done: MessageDone) -> "State":
-        counted = self._count_cost(done.model, done.usage, done.cost, done.api_ms)
+        counted = self._count_request(done)
         if done.broken == "lost":  # it is paid for, but it is no step of the conversation
             return counted
         return replace(counted, ended=done, steps=self.steps + 1, context=done.usage.context)
 
-    def _count_advice(self, advised: Advised) -> "State":
-        """Count the cost of an advisor's answer, which is no step of the conversation."""
-        if not advised.model:
-            return self
-        return self._count_cost(advised.model, advised.usage, advised.cost, advised.api_ms)
-
-    def _count_cost(self, model: str, usage: Usage, cost: float, api_ms: int) -> "State":
-        before = self.by_model.get(model, ModelUsage())
-        totals = ModelUsage(before.usage + usage, before.cost + cost, before.calls + 1)
+    def _count_request(self, made: Advised | MessageDone | ModelSpend) -> "State":
+        """Count the cost of a request, be it a step of the conversation or not."""
+        before = self.by_model.get(made.model, ModelUsage())
+        totals = ModelUsage(before.usage + made.usage, before.cost + made.cost, before.calls + 1)
         return replace(
             self,
-            usage=self.usage + usage,
-            cost=self.cost + cost,
-            api_ms=self.api_ms + api_ms,
-            by_model={**self.by_model, model: totals},
+            usage=self.usage + made.usage,
+            cost=self.cost + made.cost,
+            api_ms=self.api_ms + made.api_ms,
+            by_model={**self.by_model, made.model: totals},
         )
 
     def _prune(self, event: Pruned) -> "State":

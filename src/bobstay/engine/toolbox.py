@@ -1,16 +1,20 @@
 """The tools of one agent, with everything the pipeline needs to run a call."""
 
 import asyncio
+import logging
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bobstay.engine.auto_mode import AutoModeApproval
 from bobstay.engine.call_scheduler import CallScheduler, CallTicket
 from bobstay.engine.engine_ports import Approver, PermissionJudge
+from bobstay.engine.hook_notes import HookNotes
 from bobstay.engine.tool_environment import ToolEnvironment
-from bobstay.hooks.hook_event import HookCall, HookFacts, HookName, HookOutcome, Hooks
+from bobstay.hooks.hook_event import HookCall, HookFacts, HookMessage, HookName, HookOutcome, Hooks
 from bobstay.model.event import Decided, Durable
 from bobstay.model.message import Block, ToolCall
 from bobstay.permissions.access import Access
@@ -20,9 +24,14 @@ from bobstay.tools.base import Claim, Context, Tool, ToolError
 from bobstay.tools.input_validation import InvalidInputError, parse_input
 from bobstay.tools.tool_registry import ToolRegistry
 
+log = logging.getLogger(__name__)
+log.addHandler(logging.NullHandler())  # tracebacks are shown only with --debug
+
 HARMLESS = frozenset({"read", "none", "person"})
 """Kinds of access that change nothing outside the session."""
 Attach: TypeAlias = Callable[[tuple[Block, ...]], Coroutine[Any, Any, list[Durable]]]
+GRACE = 2.0
+"""Seconds that hooks in the background get when their session is closed."""
 CallEnding: TypeAlias = Literal["", "interrupt", "hook_stopped", "deferred", "auto_denied"]
 """How a call may end its turn, if it does."""
 
@@ -70,6 +79,7 @@ class Toolbox:
         redactor: Redactor,
         auto: AutoModeApproval | None = None,
         concurrency: int = 10,
+        notes: HookNotes | None = None,
     ) -> None:
         """`auto` answers permission requests in auto mode; without it the person is asked."""
         self.registry = registry
@@ -86,7 +96,10 @@ class Toolbox:
         self.scheduler = CallScheduler(concurrency)
         self.structured_tool = next((entry.name for entry in registry.entries if entry.needs == "schema"), "")
         """Name of the tool for structured output, if the run is to end with it."""
-        self._background_hooks: set[asyncio.Task[HookOutcome]] = set()
+        self.notes = notes or HookNotes()
+        """About hooks that nobody waits for."""
+        self._background_hooks: set[asyncio.Task[None]] = set()
+        self._last_in_order: asyncio.Task[None] | None = None
         self.specs = tuple(ToolSpec(spec.name, spec.description, spec.schema) for spec in registry.specs)
 
     def prepare(self, call: ToolCall, report: Callable[[str], None]) -> PreparedCall:
@@ -145,19 +158,43 @@ class Toolbox:
         common = {"tool_name": tool, "tool_input": prepared.input, "tool_use_id": call_id}
         return HookCall(name, {**self.facts(), **common, **fields}, tool, call_id, prepared.accesses)
 
-    def start_hooks(self, call: HookCall) -> "asyncio.Task[HookOutcome]":
-        """Start hooks without waiting for their answer. They may outlive the call, but not the session."""
-        task = asyncio.ensure_future(self.hooks.run(call))
+    async def run_hooks(self, call: HookCall) -> HookOutcome:
+        """Run the hooks of an event. The outcome says how long they took."""
+        began = time.monotonic()
+        outcome = await self.hooks.run(call)
+        return replace(outcome, label=call.label, duration_ms=int((time.monotonic() - began) * 1000))
+
+    def start_hooks(self, call: HookCall, *, in_order: bool = False) -> None:
+        """Start hooks without waiting for their answer. They may outlive the call, but not the session.
+
+        With `in_order` they begin when those that were started so before have ended.
+        """
+        task = asyncio.ensure_future(self._run_unawaited(call, self._last_in_order if in_order else None))
+        if in_order:
+            self._last_in_order = task
         self._background_hooks.add(task)
         task.add_done_callback(self._background_hooks.discard)
-        return task
 
     async def close(self) -> None:
+        """End the hooks that nobody waits for, those of the last moment after a while: they may be about to finish."""
+        if self._background_hooks:
+            await asyncio.wait(self._background_hooks, timeout=GRACE)
         running = list(self._background_hooks)
         for task in running:
             task.cancel()
         if running:
             await asyncio.wait(running)
+
+    async def _run_unawaited(self, call: HookCall, after: "asyncio.Task[None] | None") -> None:
+        if after is not None and not after.done():
+            await asyncio.wait((after,))
+        try:
+            outcome = await self.run_hooks(call)
+        except Exception as error:  # boundary: nobody waits for these hooks, so nobody else would report the defect
+            log.exception("hooks of %s broke", call.label)
+            message = HookMessage(f"{call.label} hook broke: {type(error).__name__}: {error}", "warning")
+            outcome = HookOutcome(failed=True, messages=(message,), label=call.label)
+        self.notes.add(outcome)
 
     def enter(self, prepared: PreparedCall | None) -> CallTicket:
         """Add the call to the schedule. A call that will be refused anyway claims nothing."""

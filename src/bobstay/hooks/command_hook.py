@@ -3,10 +3,10 @@
 import asyncio
 import itertools
 import os
-import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
+from bobstay.hooks.event_fields import fill_variables
 from bobstay.hooks.hook_event import HookRunResult
 from bobstay.hooks.hook_settings import CommandHook
 from bobstay.system.child_process import Child, find_program
@@ -14,9 +14,9 @@ from bobstay.system.process_tree import MARK
 from bobstay.system.watchdog import mark_of_this_process, start_watchdog
 
 MOST_OUTPUT = 1 << 20
+_LONGEST_FIRST_LINE = 10_000
 _STARTUP_VARIABLES = frozenset({"BASH_ENV", "ENV", "PROMPT_COMMAND"})
 """Variables that would make a shell run something before the command."""
-_PROJECT = re.compile(r"\$\{(?:CLAUDE|BOBSTAY)_PROJECT_DIR\}")
 _NUMBERS = itertools.count(1)
 
 
@@ -28,8 +28,11 @@ async def run_command(
     environment: Mapping[str, str],
     limit: float,
     mark: str = "",
+    first_line: Callable[[bytes], None] | None = None,
 ) -> HookRunResult:
     """Run a program for at most `limit` seconds. Cancelling this ends it.
+
+    `first_line` is called with the first line of its output as soon as that is complete.
 
     Raises:
         OSError: it could not be started.
@@ -42,7 +45,14 @@ async def run_command(
     output = {1: bytearray(), 2: bytearray()}
 
     def receive(number: int, data: bytes) -> None:
+        nonlocal first_line
         output[number].extend(data[: MOST_OUTPUT - len(output[number])])
+        if first_line is not None and number == 1:
+            end = output[1].find(b"\n", 0, _LONGEST_FIRST_LINE)
+            if end >= 0:
+                first_line(bytes(output[1][:end]))
+            if end >= 0 or len(output[1]) >= _LONGEST_FIRST_LINE:
+                first_line = None
 
     with tempfile.TemporaryFile(buffering=0) as stdin:  # a file, not a pipe: writing it never blocks
         stdin.write(stdin_data)
@@ -69,8 +79,9 @@ def argv_of(hook: CommandHook, project: str, path: str) -> list[str]:
         OSError: there is no such program.
     """
     if hook.args is not None:
-        # There is no shell to expand variables, so the project directory is substituted here.
-        command, *args = [_PROJECT.sub(lambda _: project, word) for word in (hook.command, *hook.args)]
+        # There is no shell to expand variables, so directories are substituted here.
+        directories = {"CLAUDE_PROJECT_DIR": project, "BOBSTAY_PROJECT_DIR": project, **hook.variables}
+        command, *args = [fill_variables(word, directories) for word in (hook.command, *hook.args)]
         program = command if "/" in command else find_program(command, path)
         if not program:
             raise FileNotFoundError(f"there is no program called {command[:80]!r}")

@@ -5,6 +5,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from bobstay.model.message import ModelSpend
 from bobstay.permissions.access import Access
 
 HookName: TypeAlias = Literal[
@@ -19,10 +20,25 @@ HookName: TypeAlias = Literal[
     "SubagentStart",
     "SubagentStop",
     "PreCompact",
+    "PostCompact",
     "SessionStart",
     "SessionEnd",
     "Notification",
+    "PermissionDenied",
+    "UserPromptExpansion",
+    "InstructionsLoaded",
+    "CwdChanged",
+    "FileChanged",
+    "ConfigChange",
+    "MessageDisplay",
+    "TaskCreated",
+    "TaskCompleted",
+    "Elicitation",
+    "ElicitationResult",
 ]
+
+EXPORTING: frozenset[HookName] = frozenset({"SessionStart", "CwdChanged", "FileChanged"})
+"""Events whose hooks may export environment variables for the commands that follow."""
 
 
 class HookCall(Struct, frozen=True):
@@ -36,7 +52,7 @@ class HookCall(Struct, frozen=True):
     accesses: tuple[Access, ...] = ()
     """What the call would access, for tool events: hook conditions are matched against it."""
     env_files: str = ""
-    """SessionStart only: a folder for one file of environment variables per hook (`CLAUDE_ENV_FILE`); "" for none."""
+    """Events in `EXPORTING`: a folder for one file of environment variables per hook (`CLAUDE_ENV_FILE`)."""
 
     @property
     def label(self) -> str:
@@ -44,18 +60,25 @@ class HookCall(Struct, frozen=True):
         return f"{self.name}:{self.subject}" if self.subject else self.name
 
 
-class HookFacts:
-    """The fields that all hook calls have in common: those of the session, and those of its turn."""
+class AgentFacts(Struct, frozen=True):
+    """The sub-agent that hook calls come from."""
 
-    def __init__(self, session: Callable[[], dict[str, Any]]) -> None:
+    id: str
+    type: str
+    transcript_path: str = ""
+
+
+class HookFacts:
+    """The fields that all hook calls have in common: those of the session, of its turn, and of the agent."""
+
+    def __init__(self, session: Callable[[], dict[str, Any]], agent: AgentFacts | None = None) -> None:
+        """`agent` is set in a sub-agent; each agent has facts of its own."""
         self._session = session
+        self.agent = agent
         self.prompt_id = ""
         """Id of the last prompt."""
         self.effort: str | None = None
         """Of the turn that runs."""
-        self.agent_id = ""
-        self.agent_type = ""
-        """Of the sub-agent whose calls these are; "" for the session's own."""
 
     def __call__(self) -> dict[str, Any]:
         facts = self._session()
@@ -63,8 +86,14 @@ class HookFacts:
             facts["prompt_id"] = self.prompt_id
         if self.effort is not None:
             facts["effort"] = {"level": self.effort}
-        if self.agent_id:
-            facts |= {"agent_id": self.agent_id, "agent_type": self.agent_type}
+        if self.agent is not None:
+            facts |= {"agent_id": self.agent.id, "agent_type": self.agent.type}
+        return facts
+
+    def for_agent(self, agent: AgentFacts) -> "HookFacts":
+        """Return facts for a sub-agent of this agent, with the same prompt."""
+        facts = HookFacts(self._session, agent)
+        facts.prompt_id, facts.effort = self.prompt_id, self.effort
         return facts
 
 
@@ -94,6 +123,23 @@ class HookOutcome(Struct, frozen=True):
     """PermissionRequest only: an answer in the shape hosts use."""
     title: str = ""
     """UserPromptSubmit only: the new title of the session."""
+    elicitation: dict[str, Any] | None = None
+    """Elicitation only: `action` and `content`, in place of a person's answer."""
+    retry: bool = False
+    """PermissionDenied only: the model is told that it may make the call again."""
+    failed: bool = False
+    """A hook gave no usable answer."""
+    spent: tuple[ModelSpend, ...] = ()
+    """Model requests that hooks made."""
+    label: str = ""
+    """Event and subject that hooks ran for; "" as long as nobody recorded that."""
+    duration_ms: int = 0
+
+    @property
+    def result(self) -> str:
+        """The outcome in one word, for the log."""
+        answer = str((self.permission or {}).get("behavior") or (self.elicitation or {}).get("action") or "")[:20]
+        return self.decision or answer or ("stop" if self.stop else "error" if self.failed else "none")
 
 
 NO_OPINION = HookOutcome()
@@ -118,6 +164,8 @@ class HookReport(Struct, frozen=True):
     result: HookRunResult | None = None
     outcome: str = "success"
     """`success`, `error`, or `cancelled` if it was stopped."""
+    status_message: str = ""
+    """What its settings say to show while it runs."""
 
 
 class Hooks(Protocol):

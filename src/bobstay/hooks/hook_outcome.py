@@ -6,6 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookMessage, HookName, HookOutcome
+from bobstay.hooks.hook_ports import PromptAnswer
 
 _STRICTNESS = {"": 0, "allow": 1, "ask": 2, "defer": 3, "block": 4, "deny": 5}
 _LEGACY_DECISIONS = {"approve": "allow", "block": "deny"}
@@ -37,15 +38,26 @@ def parse_outcome(call: HookCall, answer: dict[str, Any], *, block: bool = False
         messages=(HookMessage(f"{call.label} says: {message}"),) if message else (),
         permission=permission if call.name == "PermissionRequest" and isinstance(permission, dict) else None,
         title=_text(special, "sessionTitle") if call.name == "UserPromptSubmit" else "",
+        elicitation=_elicitation(special) if call.name in ("Elicitation", "ElicitationResult") else None,
+        retry=call.name == "PermissionDenied" and special.get("retry") is True,
     )
+
+
+def answer_outcome(call: HookCall, answer: PromptAnswer) -> HookOutcome:
+    """Outcome of a model's answer. A refusal before a call ends the run, too."""
+    if answer.ok:
+        return HookOutcome(spent=answer.spent)
+    reason = answer.reason or "the model that was asked refused without a reason"
+    outcome = replace(blocking_outcome(call, reason), spent=answer.spent)
+    return replace(outcome, stop=True, stop_reason=reason) if call.name == "PreToolUse" else outcome
 
 
 def failure_outcome(call: HookCall, error: str, *, block: bool, late: bool = False) -> HookOutcome:
     """Outcome of a failed hook: it blocks only if registered to do so on failure. The person is told either way."""
     message = HookMessage(f"{call.label} hook failed: {error}", "warning", "hook_no_verdict" if late else "")
     if not block:
-        return HookOutcome(messages=(message,))
-    refusal = blocking_outcome(call, f"hook failed: {error}")
+        return HookOutcome(messages=(message,), failed=True)
+    refusal = replace(blocking_outcome(call, f"hook failed: {error}"), failed=True)
     return refusal if refusal.messages else replace(refusal, messages=(message,))
 
 
@@ -56,7 +68,22 @@ def blocking_outcome(call: HookCall, reason: str) -> HookOutcome:
             return HookOutcome(permission={"behavior": "deny", "message": reason})
         case "PreToolUse":
             return HookOutcome(decision="deny", reason=reason)
-        case "SessionStart" | "SessionEnd" | "Notification" | "SubagentStart" | "StopFailure":
+        case "Elicitation" | "ElicitationResult":
+            return HookOutcome(elicitation={"action": "decline"}, reason=reason)
+        case (
+            "SessionStart"
+            | "SessionEnd"
+            | "Notification"
+            | "SubagentStart"
+            | "StopFailure"
+            | "PostCompact"
+            | "PermissionDenied"
+            | "InstructionsLoaded"
+            | "CwdChanged"
+            | "FileChanged"
+            | "ConfigChange"
+            | "MessageDisplay"
+        ):
             return HookOutcome(messages=(HookMessage(f"{call.label} hook: {reason}", "warning"),))
         case (
             "PostToolUse"
@@ -66,6 +93,9 @@ def blocking_outcome(call: HookCall, reason: str) -> HookOutcome:
             | "Stop"
             | "SubagentStop"
             | "PreCompact"
+            | "UserPromptExpansion"
+            | "TaskCreated"
+            | "TaskCompleted"
         ):
             return HookOutcome(decision="block", reason=reason)
 
@@ -90,6 +120,10 @@ def merge_outcomes(outcomes: Iterable[HookOutcome]) -> HookOutcome:
         messages=tuple(text for outcome in every for text in outcome.messages),
         permission=permissions[0] if permissions else None,
         title=next((outcome.title for outcome in reversed(every) if outcome.title), ""),
+        elicitation=next((outcome.elicitation for outcome in every if outcome.elicitation is not None), None),
+        retry=any(outcome.retry for outcome in every),
+        failed=any(outcome.failed for outcome in every),
+        spent=tuple(spend for outcome in every for spend in outcome.spent),
     )
 
 
@@ -101,6 +135,13 @@ def _decision(name: HookName, answer: dict[str, Any], special: dict[str, Any]) -
     if name == "PreToolUse":
         return _LEGACY_DECISIONS.get(decision, ""), _text(answer, "reason")
     return ("block" if decision == "block" else ""), _text(answer, "reason")
+
+
+def _elicitation(special: dict[str, Any]) -> dict[str, Any] | None:
+    action, content = special.get("action"), special.get("content")
+    if action not in ("accept", "decline", "cancel"):
+        return None
+    return {"action": action, "content": content} if isinstance(content, dict) else {"action": action}
 
 
 def _last(values: Iterable[Any]) -> Any:

@@ -4,6 +4,8 @@ import asyncio
 import re
 from collections.abc import Mapping
 
+from bobstay.hooks.event_fields import fill_variables
+from bobstay.hooks.hook_ports import NoAnswerError
 from bobstay.hooks.hook_settings import HttpHook
 from bobstay.http.client import HttpClient
 from bobstay.http.http_error import HttpError
@@ -11,10 +13,6 @@ from bobstay.http.network import Network
 
 _LIMIT = 1 << 20
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-
-
-class NoAnswerError(Exception):
-    """There was no valid answer; the text says why."""
 
 
 async def post_hook(hook: HttpHook, payload: bytes, network: Network, variables: Mapping[str, str]) -> bytes:
@@ -26,11 +24,11 @@ async def post_hook(hook: HttpHook, payload: bytes, network: Network, variables:
     """
     headers = {"content-type": "application/json"}
     for name, value in hook.headers.items():
-        headers[name.lower()] = substitute_variables(value, hook.variables, variables)
+        headers[name.lower()] = substitute_variables(value, hook.header_variables, variables)
     try:
         # Not the session's client, which may be closed when the last hook is called.
         async with asyncio.timeout(hook.timeout), HttpClient(network) as client:
-            reply = await client.post(hook.url, headers, payload)
+            reply = await client.post(fill_variables(hook.url, hook.variables), headers, payload)
             body = await reply.read(_LIMIT)
     except HttpError as error:
         raise NoAnswerError(str(error)) from error

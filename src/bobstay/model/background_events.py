@@ -35,6 +35,8 @@ class BackgroundEnded(BackgroundEvent, frozen=True, tag="background_ended", omit
     output_file: str = ""
     tell: Literal["wake", "next_turn", "no"] = "wake"
     """When the model is told: at once (in a turn of its own if needed), with the next prompt, or not at all."""
+    note: str = ""
+    """What the model is told; only of a hook that ran in the background. Of a command it is told the summary."""
 
     @property
     def notice(self) -> str:
@@ -43,6 +45,8 @@ class BackgroundEnded(BackgroundEvent, frozen=True, tag="background_ended", omit
 
     @property
     def summary(self) -> str:
+        if self.note:
+            return self.note
         match self.status:
             case "completed":
                 return f'Background command "{self.title}" completed (exit code {self.code or 0})'

@@ -11,7 +11,7 @@ from msgspec import Struct
 from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.live_events import Live
-from bobstay.model.message import Block, Stop, ToolCall, ToolReply, Usage
+from bobstay.model.message import Block, ModelSpend, Stop, ToolCall, ToolReply, Usage
 from bobstay.model.session_events import (
     ArtifactMade,
     Configured,
@@ -21,6 +21,7 @@ from bobstay.model.session_events import (
     WorkerExited,
     WorkerStarted,
 )
+from bobstay.model.task import Task as Task  # noqa: PLC0414 - re-exported: a task is part of an event
 
 # ---------------------------------------------------------------- durable: in the log before any consequence
 
@@ -216,14 +217,10 @@ class ToolDone(ToolEvent, frozen=True, tag="tool_done", omit_defaults=True):
     lines_removed: int = 0
 
 
-class Task(Struct, frozen=True, omit_defaults=True):
-    content: str
-    status: Literal["pending", "in_progress", "completed"]
-    active_form: str = ""
-
-
-class TasksReplaced(ToolEvent, frozen=True, tag="tasks_replaced"):
+class TasksReplaced(ToolEvent, frozen=True, tag="tasks_replaced", omit_defaults=True):
     tasks: tuple[Task, ...]
+    last_id: int = 0
+    """The highest id a task was ever given, so that none is given twice; 0 for a list without ids."""
 
 
 class Pruned(ConversationEvent, frozen=True, tag="pruned", omit_defaults=True):
@@ -253,10 +250,17 @@ class PermissionsChanged(SettingsEvent, frozen=True, tag="permissions_changed"):
 
 
 class HookRan(NoticeEvent, frozen=True, tag="hook_ran", omit_defaults=True):
+    """The hooks of one event ran."""
+
     hook: str
+    """Event and subject, such as `PreToolUse:Bash`."""
     event: str
     outcome: str
+    """The strictest decision, `stop`, `error` if a hook failed, else `none`."""
     text: str = ""
+    duration_ms: int = 0
+    spent: tuple[ModelSpend, ...] = ()
+    """Model requests that hooks made."""
 
 
 class Noted(NoticeEvent, frozen=True, tag="noted", omit_defaults=True):

@@ -75,6 +75,15 @@ class Usage(Struct, frozen=True, omit_defaults=True):
         return self.input + self.cache_read + self.cache_write + self.output
 
 
+class ModelSpend(Struct, frozen=True, omit_defaults=True):
+    """What a model request beside the conversation cost."""
+
+    model: str
+    usage: Usage = Usage()
+    cost: float = 0.0
+    api_ms: int = 0
+
+
 Stop: TypeAlias = Literal["end_turn", "tool_use", "max_tokens", "stop_sequence", "refusal", "pause"]
 
 

@@ -9,7 +9,8 @@ def build_hook_frame(session_id: str, report: HookReport) -> Frame:
     fields = {"hook_id": report.id, "hook_name": report.name, "hook_event": report.event}
     result = report.result
     if result is None:
-        return wire_frames.system(session_id, "hook_started", **fields)
+        status = {"status_message": report.status_message} if report.status_message else {}
+        return wire_frames.system(session_id, "hook_started", **fields, **status)
     return wire_frames.system(
         session_id,
         "hook_response",

@@ -8,7 +8,7 @@ from msgspec import Struct
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookName, HookOutcome
 from bobstay.hooks.hook_outcome import failure_outcome, merge_outcomes, parse_outcome
 from bobstay.hooks.hook_settings import DEFAULT_TIMEOUT, NAMES
-from bobstay.hooks.matcher import BadMatcherError, matches, parse_matcher
+from bobstay.hooks.matcher import BadMatcherError, MatcherIndex, parse_matcher
 from bobstay.model.ids import new_id
 from bobstay.wire.control_channel import ControlChannel, ControlError
 from bobstay.wire.wire_frames import Frame
@@ -24,16 +24,13 @@ class Matcher(Struct, frozen=True):
     block: bool
     """Whether a failing callback blocks."""
 
-    def matches(self, subject: str) -> bool:
-        return matches(self.pattern, subject)
-
 
 class HostHooks:
     """The hooks of a host; none until it registers some."""
 
     def __init__(self, channel: ControlChannel) -> None:
         self._channel = channel
-        self._matchers: dict[str, tuple[Matcher, ...]] = {}
+        self._matchers = MatcherIndex[Matcher]()
 
     def register(self, hooks: object) -> None:
         """Register the hooks of `initialize`, replacing earlier ones.
@@ -42,13 +39,14 @@ class HostHooks:
             BadMatcherError: a matcher is invalid.
         """
         if isinstance(hooks, dict):
-            self._matchers = {name: _matchers(entries) for name, entries in hooks.items() if name in NAMES}
+            listed = ((name, each) for name, entries in hooks.items() if name in NAMES for each in _matchers(entries))
+            self._matchers = MatcherIndex((name, matcher.pattern, matcher) for name, matcher in listed)
 
     def wants(self, name: HookName, subject: str = "") -> bool:
-        return any(matcher.matches(subject) for matcher in self._matchers.get(name, ()))
+        return bool(self._matchers.find(name, subject))
 
     async def run(self, call: HookCall) -> HookOutcome:
-        matching = [matcher for matcher in self._matchers.get(call.name, ()) if matcher.matches(call.subject)]
+        matching = self._matchers.find(call.name, call.subject)
         calls = [(matcher, callback) for matcher in matching for callback in matcher.callbacks]
         if not calls:
             return NO_OPINION

@@ -1,7 +1,7 @@
 """Base class of tools, with their inputs, outcomes, claims and the services a session offers them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
@@ -72,9 +72,13 @@ class FileLedger(Protocol):
         ...
 
 
-Need: TypeAlias = Literal["", "person", "search", "schema", "patch", "repository", "languages", "agents"]
+Need: TypeAlias = Literal[
+    "", "person", "search", "schema", "patch", "repository", "languages", "agents", "tasks", "todos"
+]
 """What a session must provide for a tool to be offered: a person to ask, a search engine, an output schema, a model
-trained on the patch format, a git repository, a language server, sub-agents."""
+trained on the patch format, a git repository, a language server, sub-agents.
+
+`tasks`: it keeps single tasks; `todos`: it does not, and the list is written as a whole."""
 
 
 class ToolServices(Struct):
@@ -93,6 +97,10 @@ class ToolServices(Struct):
     """Returns a predicate for paths whose reading a rule denies; None if no rule does."""
     tasks: Callable[[], tuple[Task, ...]] | None = None
     """Returns the current task list."""
+    last_task_id: Callable[[], int] | None = None
+    """Returns the highest id a task was ever given."""
+    judge_task: "Callable[[Literal['TaskCreated', 'TaskCompleted'], Task], Awaitable[str]] | None" = None
+    """Asks hooks about a change of the list; returns why it is refused, or ""."""
     plan_file: Path | None = None
     worktree: "WorktreeSettings | None" = None
     languages: "LanguageServers | None" = None

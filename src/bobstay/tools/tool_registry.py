@@ -190,7 +190,10 @@ def _is_offered(
         return False
     if entry.needs == "schema":
         return schema is not None
-    if entry.needs and entry.needs not in available:
+    if entry.needs == "todos":
+        if "tasks" in available:
+            return False
+    elif entry.needs and entry.needs not in available:
         return False
     return base is None or entry.name in base or any(alias in base for alias in entry.aliases)
 

@@ -47,6 +47,8 @@ class BackgroundTasks:
         return [self._changed(), started]
 
     def _ended(self, event: BackgroundEnded) -> list[Frame]:
+        if event.note:
+            return []  # a hook, which hosts were not told about as a task
         self._running.pop(event.id, None)
         patch = {"status": _UPDATED[event.status], "end_time": int(time.time() * 1000)}
         notification = wire_frames.system(

@@ -59,6 +59,9 @@ class PushService:
     def __init__(self) -> None:
         self.received: list[Received] = []
         self.answers: list[bytes] = []
+        self.may_answer = asyncio.Event()
+        """Cleared to hold the answers to what is received."""
+        self.may_answer.set()
         self._changed = asyncio.Condition()
 
     async def __aenter__(self) -> Self:
@@ -89,11 +92,12 @@ class PushService:
             method, path, _ = first.split(" ")
             assert method == "POST"
             answer = self.answers.pop(0) if self.answers else b"201 Created\r\n"
-            writer.write(b"HTTP/1.1 " + answer + b"Content-Length: 0\r\nConnection: close\r\n\r\n")
-            await writer.drain()
             async with self._changed:
                 self.received.append(Received(path, headers, body))
                 self._changed.notify_all()
+            await self.may_answer.wait()
+            writer.write(b"HTTP/1.1 " + answer + b"Content-Length: 0\r\nConnection: close\r\n\r\n")
+            await writer.drain()
         finally:
             writer.close()
 

@@ -163,14 +163,16 @@ async def test_an_answered_question_is_not_told_any_more(
     server: RunningConsole, model: ModelServer, service: PushService
 ) -> None:
     assert server.notifier is not None
-    server.notifier.pauses = (0.2,)
+    server.notifier.pauses = (0.0,)
     await subscribed(server, service, Browser())
     service.answers = [b"503 Busy\r\n"]
+    service.may_answer.clear()
     id = await asking(server, model, "one")
     await service.until(lambda found: len(found) == 1)
     (entry,) = server.view(id).interactions
     body = {"decision": "deny", "input_sha256": entry.input_sha256}
     assert (await server.post(f"/api/v1/interactions/{entry.id}/decision", body)).status == 200
+    service.may_answer.set()
     await wait_idle(server)
     assert len(service.received) == 1
 

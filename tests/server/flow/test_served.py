@@ -48,13 +48,11 @@ def socket(served: ServedConsole) -> Iterator[ClientConnection]:
 
 
 def frames(socket: ClientConnection, last: str) -> list[dict[str, Any]]:
-    """All frames up to the first of a type."""
+    """All frames up to the first of a type, and those that came in one message with it."""
     found: list[dict[str, Any]] = []
-    while True:
-        for frame in json.loads(socket.recv(DEADLINE)):
-            found.append(frame)
-            if frame["type"] == last:
-                return found
+    while not any(frame["type"] == last for frame in found):
+        found += json.loads(socket.recv(DEADLINE))
+    return found
 
 
 @pytest.mark.parametrize("engine", ENGINES)

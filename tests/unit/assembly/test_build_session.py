@@ -119,11 +119,9 @@ async def test_a_hook_in_the_background_gets_no_file_for_variables(user: UserFol
 
 
 async def test_hooks_in_settings_that_are_not_run_are_told(user: UserFolders) -> None:
-    user.write(
-        "home/.claude/settings.json", {"hooks": {"PreToolUse": [{"hooks": [{"type": "prompt", "prompt": "x"}]}]}}
-    )
+    user.write("home/.claude/settings.json", {"hooks": {"PreToolUse": [{"hooks": [{"type": "oracle"}]}]}})
     session = await user.open()
-    assert any("hooks of type 'prompt'" in warning for warning in session.warnings)
+    assert any("no type of hook called 'oracle'" in warning for warning in session.warnings)
     await session.close()
 
 
@@ -357,6 +355,22 @@ async def test_as_many_calls_run_at_once_as_the_settings_say_or_ten(user: UserFo
     user.write("home/.bobstay/settings.json", {"maxConcurrentTools": 2})
     session = await user.open()
     assert sum(await ready(session.driver.agent.toolbox.scheduler, *[()] * 12)) == 2
+    await session.close()
+
+
+@pytest.mark.parametrize(
+    ("setting", "variable", "offered"),
+    [({}, "", False), ({"taskTools": True}, "", True), ({"taskTools": True}, "0", False), ({}, "1", True)],
+)
+async def test_tasks_are_kept_one_by_one_if_settings_or_environment_say_so(
+    user: UserFolders, setting: dict[str, Any], variable: str, offered: bool
+) -> None:
+    """H1-4"""
+    user.write("home/.bobstay/settings.json", setting)
+    if variable:
+        user.variables["CLAUDE_CODE_ENABLE_TASKS"] = variable
+    session = await user.open()
+    assert ("TaskCreate" in session.tools, "TodoWrite" in session.tools) == (offered, not offered)
     await session.close()
 
 

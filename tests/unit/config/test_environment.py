@@ -75,6 +75,8 @@ def test_switches_and_numbers_are_read_by_their_meaning() -> None:
     assert (found.in_sandbox, found.task_tools) == (True, False)
     assert found.network.proxies == Proxies(https="low", no="x")
     assert found.headers == {"X-A": "1", "X-B": "2:3"}
+    assert Environment.read({"CLAUDE_CODE_ENABLE_TASKS": "1"}).task_tools is True
+    assert Environment.read({}).task_tools is None
 
 
 @pytest.mark.parametrize("kind", ["http", "https", "all", "no"])

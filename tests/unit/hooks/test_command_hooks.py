@@ -10,6 +10,7 @@ import pytest
 
 from bobstay.hooks.command_hook import run_command
 from bobstay.hooks.hook_event import HookCall, HookMessage, HookName, HookOutcome, HookReport
+from bobstay.hooks.hook_execution import HookExecution
 from bobstay.hooks.hook_runner import CommandHooks, JoinedHooks
 from bobstay.hooks.hook_settings import CommandHook
 from tests.kit.waiting import DEADLINE, until
@@ -19,7 +20,7 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
 
 def hooks_of(tmp_path: Path, *commands: str, event: HookName = "PreToolUse", **more: Any) -> CommandHooks:
     listed = [CommandHook(event, "", command, **more) for command in commands]
-    return CommandHooks(listed, cwd=str(tmp_path), environment=ENVIRONMENT)
+    return CommandHooks(listed, HookExecution(cwd=str(tmp_path), environment=ENVIRONMENT))
 
 
 def call(event: HookName = "PreToolUse", **fields: Any) -> HookCall:
@@ -123,7 +124,7 @@ async def test_an_interrupted_hook_is_ended(tmp_path: Path) -> None:
     reports: list[HookReport] = []
     os.mkfifo(tmp_path / "pipe")
     hook = CommandHook("PreToolUse", "", "echo $$ > pipe; exec sleep 1000")
-    hooks = CommandHooks([hook], cwd=str(tmp_path), environment=ENVIRONMENT, report=reports.append)
+    hooks = CommandHooks([hook], HookExecution(cwd=str(tmp_path), environment=ENVIRONMENT), reports.append)
     running = asyncio.ensure_future(hooks.run(call()))
     pid = int(await asyncio.to_thread((tmp_path / "pipe").read_text))
     running.cancel()
@@ -137,7 +138,7 @@ async def test_the_environment_is_what_was_given_and_where_the_project_is(tmp_pa
     given = {**ENVIRONMENT, "BASH_ENV": str(tmp_path / "evil.sh"), "MINE": "1"}
     (tmp_path / "evil.sh").write_text("touch evil\n")
     hook = CommandHook("PreToolUse", "", 'echo "$MINE $CLAUDE_PROJECT_DIR $BOBSTAY_PROJECT_DIR" > told; env > all')
-    await CommandHooks([hook], cwd=str(tmp_path), environment=given).run(call())
+    await CommandHooks([hook], HookExecution(cwd=str(tmp_path), environment=given)).run(call())
     assert (tmp_path / "told").read_text() == f"1 {tmp_path} {tmp_path}\n"
     assert not (tmp_path / "evil").exists()
     assert "ANTHROPIC" not in (tmp_path / "all").read_text()
@@ -146,7 +147,7 @@ async def test_the_environment_is_what_was_given_and_where_the_project_is(tmp_pa
 async def test_output_without_end_is_bounded(tmp_path: Path) -> None:
     reports: list[HookReport] = []
     hook = CommandHook("PreToolUse", "", "head -c 5000000 /dev/zero | tr '\\0' x")
-    hooks = CommandHooks([hook], cwd=str(tmp_path), environment=ENVIRONMENT, report=reports.append)
+    hooks = CommandHooks([hook], HookExecution(cwd=str(tmp_path), environment=ENVIRONMENT), reports.append)
     await hooks.run(call())
     assert reports[1].result is not None
     assert len(reports[1].result.stdout) == 1 << 20
@@ -160,7 +161,7 @@ async def test_a_script_of_the_folder_that_changes_in_the_session_is_not_run(tmp
 
     files = digest_files([str(script)])
     hook = CommandHook("PreToolUse", "", "sh ./check.sh", folder=str(tmp_path), files=files)
-    hooks = CommandHooks([hook], cwd=str(tmp_path), environment=ENVIRONMENT)
+    hooks = CommandHooks([hook], HookExecution(cwd=str(tmp_path), environment=ENVIRONMENT))
     assert await hooks.run(call()) == HookOutcome()
     script.write_text("touch ran; exit 0\n")
     outcome = await hooks.run(call())
@@ -171,7 +172,7 @@ async def test_a_script_of_the_folder_that_changes_in_the_session_is_not_run(tmp
 
 async def test_a_script_that_appears_in_the_session_is_not_run(tmp_path: Path) -> None:
     hook = CommandHook("PreToolUse", "", "./later.sh || true", folder=str(tmp_path))
-    hooks = CommandHooks([hook], cwd=str(tmp_path), environment=ENVIRONMENT)
+    hooks = CommandHooks([hook], HookExecution(cwd=str(tmp_path), environment=ENVIRONMENT))
     assert await hooks.run(call()) == HookOutcome()
     (tmp_path / "later.sh").write_text("#!/bin/sh\ntouch ran\n")
     (tmp_path / "later.sh").chmod(0o755)
@@ -208,10 +209,10 @@ async def test_an_answer_for_another_event_has_no_effect_and_is_reported(tmp_pat
 async def test_arguments_are_handed_over_without_a_shell(tmp_path: Path) -> None:
     args = ("$HOME; touch evil", "${CLAUDE_PROJECT_DIR}/x")
     hook = CommandHook("PreToolUse", "", "sh", args=("-c", 'printf "%s|" "$@" > told', "sh", *args))
-    await CommandHooks([hook], cwd=str(tmp_path), environment=ENVIRONMENT).run(call())
+    await CommandHooks([hook], HookExecution(cwd=str(tmp_path), environment=ENVIRONMENT)).run(call())
     assert (tmp_path / "told").read_text() == f"$HOME; touch evil|{tmp_path}/x|"
     missing = CommandHook("PreToolUse", "", "no-such-program", args=())
-    outcome = await CommandHooks([missing], cwd=str(tmp_path), environment=ENVIRONMENT).run(call())
+    outcome = await CommandHooks([missing], HookExecution(cwd=str(tmp_path), environment=ENVIRONMENT)).run(call())
     assert "no-such-program" in outcome.messages[0].text
 
 
@@ -223,15 +224,18 @@ async def test_a_command_for_powershell_is_given_to_powershell(tmp_path: Path) -
     (programs / "pwsh").chmod(0o755)
     hook = CommandHook("PreToolUse", "", "Write-Output 1", shell="powershell")
     environment = {**ENVIRONMENT, "PATH": f"{programs}:/usr/bin:/bin"}
-    assert await CommandHooks([hook], cwd=str(tmp_path), environment=environment).run(call()) == HookOutcome()
+    assert (
+        await CommandHooks([hook], HookExecution(cwd=str(tmp_path), environment=environment)).run(call())
+        == HookOutcome()
+    )
     assert (tmp_path / "told").read_text() == "Write-Output 1\n"
-    without = await CommandHooks([hook], cwd=str(tmp_path), environment=ENVIRONMENT).run(call())
+    without = await CommandHooks([hook], HookExecution(cwd=str(tmp_path), environment=ENVIRONMENT)).run(call())
     assert "PowerShell is not installed" in without.messages[0].text
 
 
 async def test_the_same_command_runs_once_and_blocks_if_one_of_them_shall(tmp_path: Path) -> None:
     hooks = [CommandHook("PreToolUse", "", "echo x >> ran; exit 1", block=block) for block in (False, True, False)]
-    outcome = await CommandHooks(hooks, cwd=str(tmp_path), environment=ENVIRONMENT).run(call())
+    outcome = await CommandHooks(hooks, HookExecution(cwd=str(tmp_path), environment=ENVIRONMENT)).run(call())
     assert (tmp_path / "ran").read_text() == "x\n"
     assert outcome.decision == "deny"
 
@@ -244,14 +248,14 @@ async def test_a_hook_follows_the_shell_but_one_of_the_project_stays_there(tmp_p
         CommandHook("PreToolUse", "", f"pwd > {tmp_path}/own"),
         CommandHook("PreToolUse", "", f"pwd > {tmp_path}/project", folder=str(tmp_path)),
     ]
-    await CommandHooks(hooks, cwd=str(tmp_path), environment=ENVIRONMENT).run(call(cwd=str(elsewhere)))
+    await CommandHooks(hooks, HookExecution(cwd=str(tmp_path), environment=ENVIRONMENT)).run(call(cwd=str(elsewhere)))
     assert (tmp_path / "own").read_text() == f"{elsewhere}\n"
     assert (tmp_path / "project").read_text() == f"{tmp_path}\n"
 
 
 async def test_hooks_get_the_session_and_the_effort(tmp_path: Path) -> None:
     hook = CommandHook("Stop", "", 'echo "$CLAUDECODE $CLAUDE_CODE_SESSION_ID $CLAUDE_EFFORT" > told')
-    hooks = CommandHooks([hook], cwd=str(tmp_path), environment=ENVIRONMENT, session_id="abc")
+    hooks = CommandHooks([hook], HookExecution(cwd=str(tmp_path), environment=ENVIRONMENT, session_id="abc"))
     await hooks.run(call("Stop", effort={"level": "high"}))
     assert (tmp_path / "told").read_text() == "1 abc high\n"
 
@@ -260,7 +264,7 @@ async def test_the_output_of_a_background_hook_comes_with_a_later_event(tmp_path
     os.mkfifo(tmp_path / "pipe")
     answer = {"decision": "block", "reason": "x", "hookSpecificOutput": {"additionalContext": "LATE"}}
     slow = CommandHook("PostToolUse", "", f"read x < pipe; echo '{json.dumps(answer)}'", background=True)
-    hooks = CommandHooks([slow], cwd=str(tmp_path), environment=ENVIRONMENT)
+    hooks = CommandHooks([slow], HookExecution(cwd=str(tmp_path), environment=ENVIRONMENT))
     assert await hooks.run(call("PostToolUse")) == HookOutcome()
     assert not hooks.wants("UserPromptSubmit")
     await asyncio.to_thread((tmp_path / "pipe").write_text, "go\n")
@@ -272,7 +276,7 @@ async def test_the_output_of_a_background_hook_comes_with_a_later_event(tmp_path
 async def test_a_hook_in_the_background_does_not_outlive_the_session(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     hook = CommandHook("PostToolUse", "", "echo $$ > pipe; exec sleep 1000", background=True)
-    hooks = CommandHooks([hook], cwd=str(tmp_path), environment=ENVIRONMENT)
+    hooks = CommandHooks([hook], HookExecution(cwd=str(tmp_path), environment=ENVIRONMENT))
     await hooks.run(call("PostToolUse"))
     pid = int(await asyncio.to_thread((tmp_path / "pipe").read_text))
     await hooks.close()

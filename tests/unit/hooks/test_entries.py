@@ -54,7 +54,7 @@ def test_settings_become_hooks() -> None:
         }
     )
     assert found == [
-        CommandHook("PreToolUse", "", "x", 5.0, False, "file"),
+        CommandHook("PreToolUse", "", "x", timeout=5.0, once=True, status_message="checking", source="file"),
         HttpHook("PreToolUse", "", "http://h/", {"A": "$T"}, frozenset({"T"}), block=True, source="file"),
         CommandHook(
             *("PreToolUse", "", "z"),
@@ -64,7 +64,7 @@ def test_settings_become_hooks() -> None:
             background=True,
             source="file",
         ),
-        CommandHook("SessionEnd", "", "z", 5.0, True, "file"),
+        CommandHook("SessionEnd", "", "z", timeout=5.0, block=True, source="file"),
     ]
     assert notices == {}
 
@@ -93,7 +93,16 @@ FINE = {"command": "fine"}
         ("Stop", [{"hooks": [{"command": "x", "if": "Bash"}]}], "$.hooks.Stop[0].hooks[0].if"),
         ("PreToolUse", [{"hooks": [{"command": "x", "if": "Bash("}]}], "$.hooks.PreToolUse[0].hooks[0].if"),
         ("PreToolUse", [{"hooks": [{"command": "x", "if": 7}]}], "$.hooks.PreToolUse[0].hooks[0].if"),
-        ("Stop", [{"hooks": [{"type": "prompt", "prompt": "x"}]}], "$.hooks.Stop[0].hooks[0]"),
+        ("Stop", [{"hooks": [{"type": "prompt"}]}], "$.hooks.Stop[0].hooks[0]"),
+        ("Stop", [{"hooks": [{"type": "agent", "prompt": "x", "model": 1}]}], "$.hooks.Stop[0].hooks[0].model"),
+        ("Stop", [{"hooks": [{"type": "mcp_tool", "server": "s"}]}], "$.hooks.Stop[0].hooks[0]"),
+        (
+            "Stop",
+            [{"hooks": [{"type": "mcp_tool", "server": "s", "tool": "t", "input": []}]}],
+            "$.hooks.Stop[0].hooks[0].input",
+        ),
+        ("FileChanged", [{"hooks": [FINE]}], "$.hooks.FileChanged[0]"),
+        ("FileChanged", [{"matcher": "src/.*", "hooks": [FINE]}], "$.hooks.FileChanged[0]"),
         ("Stop", [{"hooks": [{"type": "nope"}]}], "$.hooks.Stop[0].hooks[0]"),
         ("Stop", [{"hooks": [{"type": "http", "url": "file:///etc/passwd"}]}], "$.hooks.Stop[0].hooks[0]"),
         (

@@ -24,7 +24,8 @@ export type ToolDone = Schemas["ToolDone"];
 export type RunDone = Schemas["RunDone"];
 export type DecisionBody = Schemas["DecisionBody"];
 export type Problem = Schemas["Problem"];
-export type Task = Schemas["Task"];
+/** Fields at their defaults are left out in streams. */
+export type Task = Pick<Schemas["Task"], "content" | "status" | "active_form"> & Partial<Schemas["Task"]>;
 export type TaskRow = Schemas["TaskRow"];
 export type DiffFile = Schemas["DiffFile"];
 export type Hunk = Schemas["Hunk"];

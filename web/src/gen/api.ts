@@ -1787,6 +1787,11 @@ export interface components {
              * @enum {unknown}
              */
             tell: "next_turn" | "no" | "wake";
+            /**
+             * @description What the model is told; only of a hook that ran in the background. Of a command it is told the summary.
+             * @default
+             */
+            note: string;
         };
         /**
          * BackgroundStarted
@@ -2437,15 +2442,27 @@ export interface components {
             /** @description Whether the engine would run it. */
             in_force: boolean;
         };
-        /** HookRan */
+        /**
+         * HookRan
+         * @description The hooks of one event ran.
+         */
         HookRan: {
             /** @enum {unknown} */
             type: "hook_ran";
+            /** @description Event and subject, such as `PreToolUse:Bash`. */
             hook: string;
             event: string;
+            /** @description The strictest decision, `stop`, `error` if a hook failed, else `none`. */
             outcome: string;
             /** @default  */
             text: string;
+            /** @default 0 */
+            duration_ms: number;
+            /**
+             * @description Model requests that hooks made.
+             * @default []
+             */
+            spent: components["schemas"]["ModelSpend"][];
         };
         /** Hunk */
         Hunk: {
@@ -2832,6 +2849,19 @@ export interface components {
             topic: string;
             session_id: string;
             data: components["schemas"]["Retry"];
+        };
+        /**
+         * ModelSpend
+         * @description What a model request beside the conversation cost.
+         */
+        ModelSpend: {
+            model: string;
+            /** @default {} */
+            usage: components["schemas"]["Usage"];
+            /** @default 0 */
+            cost: number;
+            /** @default 0 */
+            api_ms: number;
         };
         /**
          * NamedExtension
@@ -4136,6 +4166,27 @@ export interface components {
             status: "completed" | "in_progress" | "pending";
             /** @default  */
             active_form: string;
+            /**
+             * @description Given to a task that is created by itself; "" in a list that is only replaced as a whole.
+             * @default
+             */
+            id: string;
+            /** @default  */
+            description: string;
+            /**
+             * @description The agent that works on it.
+             * @default
+             */
+            owner: string;
+            /**
+             * @description Ids of the tasks that wait for this one.
+             * @default []
+             */
+            blocks: string[];
+            /** @default [] */
+            blocked_by: string[];
+            /** @default {} */
+            metadata: Record<string, never>;
         };
         /**
          * TaskChange
@@ -4189,6 +4240,11 @@ export interface components {
             /** @enum {unknown} */
             type: "tasks_replaced";
             tasks: components["schemas"]["Task"][];
+            /**
+             * @description The highest id a task was ever given, so that none is given twice; 0 for a list without ids.
+             * @default 0
+             */
+            last_id: number;
         };
         /** Text */
         Text: {

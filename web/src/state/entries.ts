@@ -42,16 +42,7 @@ export function applyEntry(fold: Fold, entry: Entry): void {
         text: event.text,
       });
     case "hook_ran":
-      if (event.text || event.outcome === "error") {
-        const level = event.outcome === "error" ? "warning" : "info";
-        fold.put({
-          ...rowBase(fold, entry),
-          kind: "notice",
-          level,
-          text: `${event.event} hook: ${event.text || event.outcome}`,
-        });
-      }
-      return;
+      return hookRan(fold, entry, event);
     case "advised":
       return mark(
         fold,
@@ -99,7 +90,9 @@ export function applyEntry(fold: Fold, entry: Entry): void {
         ...rowBase(fold, entry),
         kind: "notice",
         level: event.status === "completed" ? "info" : "warning",
-        text: `Background command "${event.title}": ${event.status}`,
+        text: event.note
+          ? `${event.title} hook: ${event.note}`
+          : `Background command "${event.title}": ${event.status}`,
       });
     case "raw":
       if (isInit(event.data)) return; // shown in the context panel
@@ -112,6 +105,19 @@ export function applyEntry(fold: Fold, entry: Entry): void {
     default:
       return unknown(fold, entry);
   }
+}
+
+/** Hooks that said something, or failed. Those that let everything pass are in the list of events only. */
+function hookRan(fold: Fold, entry: Entry, event: EventOf<"hook_ran">): void {
+  const { outcome, text, duration_ms } = event;
+  if (!text && (outcome === "none" || outcome === "success" || outcome === "cancelled")) return;
+  const result = [outcome === "success" ? "" : outcome, text].filter(Boolean).join(": ");
+  fold.put({
+    ...rowBase(fold, entry),
+    kind: "notice",
+    level: outcome === "error" ? "warning" : "info",
+    text: `${event.hook || event.event} hook: ${result}${duration_ms ? ` (${duration_ms} ms)` : ""}`,
+  });
 }
 
 /** A worker that was stopped has not failed. */

@@ -326,3 +326,30 @@ test("a talk that went on in a terminal is marked there and where it came back, 
     "user",
   ]);
 });
+
+test("hooks that said something are shown with their outcome, others are not (S002-17)", () => {
+  const ran = (seq: number, outcome: string, more: object = {}): Entry =>
+    ({
+      seq,
+      id: `h${seq}`,
+      parent: "",
+      at: seq,
+      event: { type: "hook_ran", hook: "PreToolUse:Bash", event: "PreToolUse", outcome, ...more },
+      agent: "",
+      parentCall: "",
+    }) as unknown as Entry;
+  const fold = new Fold();
+  fold.apply([
+    ran(1, "none"),
+    ran(2, "deny", { text: "not today", duration_ms: 12 }),
+    ran(3, "error"),
+    ran(4, "success"),
+  ]);
+  const rows = [...fold.rows.values()].map((row) =>
+    row.kind === "notice" ? [row.level, row.text] : row.kind,
+  );
+  expect(rows).toEqual([
+    ["info", "PreToolUse:Bash hook: deny: not today (12 ms)"],
+    ["warning", "PreToolUse:Bash hook: error"],
+  ]);
+});

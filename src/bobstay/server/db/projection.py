@@ -88,14 +88,12 @@ def project(entry: LogEntry, into: RowChanges) -> None:
             _interaction(rows, envelope.event)
         case TasksReplaced(tasks=tasks):
             _replace_tasks(rows, tasks)
-        case Advised():
-            usage, advice = envelope.event.usage, envelope.event
-            rows.usage(f"advice-{rows.seq}", advice.model, usage, advice.cost, advice.api_ms)
+        case Advised() | HookRan():
+            _beside_conversation(rows, envelope.event)
         case RunDone():
             rows.row("turn", envelope.event)
         case (
             Noted()
-            | HookRan()
             | Pruned()
             | ModeChanged()
             | ModelChanged()
@@ -122,6 +120,16 @@ def _replace_tasks(rows: "_EntryRows", tasks: tuple[Task, ...]) -> None:
     if not rows.envelope.parent_call:  # the list of a sub-agent is its own
         todos = [(task.content, task.status, task.active_form) for task in tasks]
         rows.into.tasks[rows.session_id] = _tasks(rows.session_id, todos, rows.at)
+
+
+def _beside_conversation(rows: "_EntryRows", event: Advised | HookRan) -> None:
+    """Add what an advisor or hooks spent on requests of their own."""
+    if isinstance(event, Advised):
+        rows.usage(f"advice-{rows.seq}", event.model, event.usage, event.cost, event.api_ms)
+        return
+    for number, made in enumerate(event.spent):
+        rows.usage(f"hook-{rows.seq}-{number}", made.model, made.usage, made.cost, made.api_ms)
+    rows.row("notice", event)
 
 
 def _message_done(rows: "_EntryRows", id: str, event: MessageDone) -> None:

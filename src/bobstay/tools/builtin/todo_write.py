@@ -24,6 +24,7 @@ class TodoWriteArgs(Args, frozen=True):
 class TodoWrite(Tool[TodoWriteArgs]):
     name = "TodoWrite"
     hint = "todo list, tasks, plan the work, track progress"
+    needs = "todos"
     description = """\
 Keep a list of the steps of the task at hand. The user watches it to see where you are.
 

@@ -43,6 +43,7 @@ export function summary(entry: Entry): string {
     pick((event.block as { type?: unknown } | undefined)?.type),
     pick(event.kind),
     pick(event.outcome),
+    event.type === "hook_ran" ? milliseconds(event.duration_ms) : "",
     pick(event.ending),
     pick(event.mode),
     pick(event.model),
@@ -55,6 +56,10 @@ export function summary(entry: Entry): string {
 function progress(tasks: unknown): string {
   if (!Array.isArray(tasks)) return "";
   return `${tasks.filter((task) => task?.status === "completed").length} of ${tasks.length} done`;
+}
+
+function milliseconds(value: unknown): string {
+  return typeof value === "number" && value > 0 ? `${value} ms` : "";
 }
 
 function pick(value: unknown): string {

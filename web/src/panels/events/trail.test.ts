@@ -47,4 +47,8 @@ test("hooks that ran and lists of tasks are told from others in one line (S002-1
   expect(summary(list)).toBe("1 of 2 done");
   const hook = { type: "hook_ran", hook: "PostToolUse:TodoWrite", event: "PostToolUse", outcome: "none" };
   expect(summary({ seq: 8, at: AT, event: hook } as unknown as Entry)).toBe("PostToolUse:TodoWrite · none");
+  const slow = { ...hook, outcome: "deny", duration_ms: 12, text: "no" };
+  expect(summary({ seq: 9, at: AT, event: slow } as unknown as Entry)).toBe(
+    "PostToolUse:TodoWrite · deny · 12 ms · no",
+  );
 });

@@ -63,3 +63,17 @@ test("nothing slides for who wants no motion", () => {
   show(["Fix"], ["Read"]);
   expect(animated).toEqual([]);
 });
+
+test("a task that is kept by itself shows its number, its owner and what it still waits for", () => {
+  const tasks: Task[] = [
+    { id: "1", content: "Read", status: "completed", active_form: "" },
+    { id: "2", content: "Fix", status: "in_progress", active_form: "Fixing", owner: "worker" },
+    { id: "3", content: "Test", status: "pending", active_form: "", blocked_by: ["1", "2"] },
+  ];
+  act(() => root.render(<AgentTasks tasks={tasks} />));
+  expect([...place.querySelectorAll("li")].map((item) => item.textContent)).toEqual([
+    "✓done#1 Read",
+    "●doing#2 Fixing · worker",
+    "◦to do#3 Test · waits for #2",
+  ]);
+});

@@ -16,16 +16,23 @@ export function AgentTasks({ tasks }: { tasks: readonly Task[] }) {
     const items = [...(list.current?.children ?? [])] as HTMLElement[];
     positions.current = slide(items, positions.current);
   });
+  const open = new Set(tasks.filter((task) => task.status !== "completed").map((task) => task.id));
   return (
     <ol ref={list} className="m-0 list-none p-0">
       {withKeys(tasks).map(({ key, task }) => (
-        <AgentTask key={key} name={key} task={task} />
+        <AgentTask key={key} name={key} task={task} note={noteOf(task, open)} />
       ))}
     </ol>
   );
 }
 
-function AgentTask({ name, task }: { name: string; task: Task }) {
+/** Who works on a task, and which open ones it waits for. */
+function noteOf(task: Task, open: ReadonlySet<string | undefined>): string {
+  const waiting = (task.blocked_by ?? []).filter((id) => open.has(id)).map((id) => `#${id}`);
+  return [task.owner, waiting.length > 0 && `waits for ${waiting.join(", ")}`].filter(Boolean).join(" · ");
+}
+
+function AgentTask({ name, task, note }: { name: string; task: Task; note: string }) {
   const { shape, word, colour } = MARKS[task.status] ?? MARKS.pending;
   const doing = task.status === "in_progress";
   const ink = doing ? "font-medium text-ink-1" : task.status === "completed" ? "text-ink-3" : "text-ink-2";
@@ -35,7 +42,11 @@ function AgentTask({ name, task }: { name: string; task: Task }) {
         <span aria-hidden="true">{shape}</span>
         <span className="sr-only">{word}</span>
       </span>
-      <span className={`min-w-0 break-words ${ink}`}>{(doing && task.active_form) || task.content}</span>
+      <span className={`min-w-0 break-words ${ink}`}>
+        {task.id && <span className="text-ink-3">#{task.id} </span>}
+        {(doing && task.active_form) || task.content}
+        {note && <span className="text-ink-3"> · {note}</span>}
+      </span>
     </li>
   );
 }
