@@ -10,6 +10,7 @@ import msgspec
 from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.build_agent import budget, build_agent
 from bobstay.assembly.child_agents import ChildAgents, SessionParts
+from bobstay.assembly.command_runner import CommandRunner, activate_skill
 from bobstay.assembly.hook_lifecycle import HookLifecycle, make_ports, make_sinks
 from bobstay.assembly.prompt_facts import build_prompt
 from bobstay.assembly.provider_access import resolve_provider_access
@@ -20,7 +21,13 @@ from bobstay.assembly.session_library import load_library
 from bobstay.assembly.session_log import OpenedLog, open_log
 from bobstay.assembly.session_policy import initial_mode, make_policy
 from bobstay.assembly.start_context import StartContext
-from bobstay.assembly.tool_services import attach_mentioned, build_services, build_shells, build_tool_registry
+from bobstay.assembly.tool_services import (
+    attach_mentioned,
+    build_services,
+    build_shells,
+    build_tool_registry,
+    find_language_servers,
+)
 from bobstay.assembly.trust_policy import UntrustedJudge, build_settings_writer, child_environment
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
@@ -151,7 +158,7 @@ async def _assemble(
     shells = build_shells(start, spill)
     policy = make_policy(start, mode, can_bypass=can_bypass, readable=(str(spill),), sandbox=shells.sandbox)
     environment = child_environment(start)
-    library, _ = load_library(start)
+    library = load_library(start)
     background, notes = BackgroundCommands(journal, shells, lambda: tree.list_running("")), HookNotes()
     hooks = build_hooks(
         start,
@@ -162,7 +169,8 @@ async def _assemble(
         sinks=lambda: make_sinks(notes, background),
     )
     instructions = build_instruction_files(start, policy)
-    services = build_services(start, policy, shells, journal, instructions)
+    languages = find_language_servers(start)
+    services = build_services(start, policy, shells, journal, instructions, library, languages)
     registry = build_tool_registry(start, policy, services, tools, can_ask=approver.can_ask)
     start.warnings.extend(registry.warnings)
     parts = SessionParts(
@@ -177,10 +185,12 @@ async def _assemble(
         spill=spill,
         limits=AgentLimits(),
         instructions=instructions.scope,
+        languages=languages,
         build_advisor=lambda: _build_advisor(start, journal),
     )
     tree = AgentTree(ChildAgents(parts, library), start.redactor, parts.limits)
-    services = msgspec.structs.replace(services, agents=AgentSpawner(tree, ParentAgent(journal)))
+    spawner = AgentSpawner(tree, ParentAgent(journal))
+    services = msgspec.structs.replace(services, agents=spawner)
     tool_environment = ToolEnvironment(
         session_id=start.session_id,
         root=Path(start.cwd),
@@ -206,24 +216,36 @@ async def _assemble(
     )
     toolbox.attach = attach_mentioned(toolbox)
     services.judge_task = partial(judge_task, toolbox)
-    prompt = build_prompt(start, tool_environment, instructions)
+    commands = None if start.options.disable_slash_commands else CommandRunner(start, library, toolbox, spawner)
+    services.skills = commands
+    prompt = build_prompt(start, tool_environment, instructions, library, registry)
     agent = build_agent(start, toolbox, policy, prompt.system, journal.state.cost)
     tree.add_root(agent)
     writer = build_settings_writer(start)
     journal.observers += (policy, tool_environment, auto, background, writer)
     tree.observers.append(partial(_share_permissions, (policy, writer)))
+    library.listeners.append(partial(activate_skill, start, hooks, policy))
     background.record_lost()
     lifecycle = HookLifecycle(hooks, toolbox, start, journal)
     session_start = await lifecycle.begin()
     closers: list[Closer] = [tree.close, toolbox.close, shells.close, lifecycle.end, start.routes.close]
-    if services.languages is not None:
-        closers.insert(2, services.languages.close)
+    if languages is not None:
+        closers.insert(2, languages.close)
     if start.history.scratch:
         closers.append(lambda: _remove_folder(start.history.scratch))
     mirror = _attach_projection(journal, start, projection)
     driver = Driver(agent, journal, session_start, prompt.opening)
     return AgentSession(
-        start, driver, prompt.styles, background, tree, can_bypass=can_bypass, closers=tuple(closers), mirror=mirror
+        start,
+        driver,
+        prompt.styles,
+        background,
+        tree,
+        library,
+        commands,
+        can_bypass=can_bypass,
+        closers=tuple(closers),
+        mirror=mirror,
     )
 
 

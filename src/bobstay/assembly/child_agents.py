@@ -3,12 +3,14 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.build_agent import parse_effort
+from bobstay.assembly.session_library import SessionLibrary
 from bobstay.assembly.start_context import StartContext
 from bobstay.assembly.tool_services import build_services
 from bobstay.assembly.trust_policy import UntrustedJudge
@@ -29,7 +31,6 @@ from bobstay.hooks.hook_event import AgentFacts, HookFacts, Hooks
 from bobstay.library.command_text import expand_variables
 from bobstay.library.definition import AgentDefinition, DefinitionOrigin
 from bobstay.library.definition_body import BodyUnreadableError, read_body
-from bobstay.library.library import Library
 from bobstay.model.agent_events import AgentStarted
 from bobstay.model.event import Prompted
 from bobstay.permissions.policy import Policy
@@ -38,6 +39,9 @@ from bobstay.tools.base import Need
 from bobstay.tools.shell_session import ShellSession
 from bobstay.tools.tool_error import ToolError
 from bobstay.tools.tool_registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from bobstay.tools.lsp.language_servers import LanguageServers
 
 IDENTITY = """\
 You are a sub-agent of bobstay, a coding agent. Another agent gave you one task; nobody else talks to you. Do all of \
@@ -67,13 +71,14 @@ class SessionParts(Struct, frozen=True):
     spill: Path
     limits: AgentLimits
     instructions: InstructionScope
+    languages: "LanguageServers | None"
     build_advisor: Callable[[], Advisor]
 
 
 class ChildAgents:
     """Implements `ChildBuilder` of the engine."""
 
-    def __init__(self, session: SessionParts, library: Library) -> None:
+    def __init__(self, session: SessionParts, library: SessionLibrary) -> None:
         self._session = session
         self._library = library
 
@@ -99,7 +104,10 @@ class ChildAgents:
         policy = session.policy.for_agent(started.mode, started.worktree)
         shells = session.shells.for_agent(started.id)
         instructions = InstructionFiles(session.instructions)
-        services = replace(build_services(session.start, policy, shells, journal, instructions), agents=spawner)
+        services = build_services(
+            session.start, policy, shells, journal, instructions, self._library, session.languages
+        )
+        services.agents = spawner
         root = Path(started.worktree or session.start.cwd)
         tool_environment = ToolEnvironment(
             session_id=session.start.session_id,
@@ -141,9 +149,9 @@ class ChildAgents:
         Raises:
             ToolError: there is none; names those there are.
         """
-        found = _FORK if type_.lower() == FORK else self._library.find_agent(type_)
+        found = _FORK if type_.lower() == FORK else self._library.current.find_agent(type_)
         if found is None:
-            names = ", ".join(each.name for each in (*self._library.agents, _FORK))
+            names = ", ".join(each.name for each in (*self._library.current.agents, _FORK))
             raise ToolError(f"There is no agent type {type_!r}. The types are: {names}.")
         return found
 
@@ -181,7 +189,7 @@ class ChildAgents:
             model=started.model,
             system=parent.system if started.forked_at else system,
             toolbox=toolbox,
-            effort=parse_effort(started.effort) or parent.effort,
+            effort=parse_effort(started.effort),
             limits=replace(parent.limits, turns=turns),
             structured=False,
             spent=lambda: root.state.cost - spent_before,

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bobstay.assembly.session_instructions import earlier_reminders, find_reminder
+from bobstay.assembly.session_library import SessionLibrary, list_for_first_prompt
 from bobstay.assembly.start_context import StartContext
 from bobstay.context.git_status import GitStatus, current_branch, find_repository
-from bobstay.context.instructions import InstructionFiles
+from bobstay.context.instructions import InstructionFiles, as_reminder
 from bobstay.context.system_prompt import PromptFacts, build_sections
-from bobstay.engine.reminders import OUTPUT_STYLE
+from bobstay.engine.reminders import LISTING, OUTPUT_STYLE, remind
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.model.event import Prompted
+from bobstay.tools.tool_registry import ToolRegistry
 
 if TYPE_CHECKING:
     from bobstay.assembly.session_styles import SessionStyles
@@ -29,13 +31,23 @@ class SessionPrompt(Struct, frozen=True):
     """None if no output style applies or did so before."""
 
 
-def build_prompt(start: StartContext, tools: ToolEnvironment, files: InstructionFiles) -> SessionPrompt:
+def build_prompt(
+    start: StartContext,
+    tools: ToolEnvironment,
+    files: InstructionFiles,
+    library: SessionLibrary,
+    registry: ToolRegistry,
+) -> SessionPrompt:
     options, loaded, cwd = start.options, start.loaded, start.cwd
     repository = find_repository(cwd)
     status = GitStatus(cwd, tools.environment) if repository and loaded.trusted else None
     styles = _find_styles(start)
     # These files are read while git runs.
-    opening = [*find_reminder(start, files), *(styles.begin() if styles is not None else ())]
+    opening = [
+        *find_reminder(start, files),
+        *list_library(start, library, registry),
+        *(styles.begin() if styles is not None else ()),
+    ]
     facts = PromptFacts(
         cwd=cwd,
         directories=tuple(str(folder) for folder in tools.directories[1:]),
@@ -54,6 +66,19 @@ def build_prompt(start: StartContext, tools: ToolEnvironment, files: Instruction
         with_coding=styles is None or styles.with_coding,
     )
     return SessionPrompt(sections, opening, styles)
+
+
+def list_library(
+    start: StartContext, library: SessionLibrary, registry: ToolRegistry, only: list[str] | None = None
+) -> list[Prompted]:
+    """Return the list of agents and skills, unless the history has it as it is now. `only` limits the skills."""
+    needs = {entry.needs for entry in registry.entries}
+    listed = list_for_first_prompt(library.current, skills="skills" in needs, agents="agents" in needs, only=only)
+    if not listed:
+        return []
+    text = start.redactor.redact(as_reminder(listed))
+    before = earlier_reminders(start, LISTING)
+    return [] if before and before[-1] == text else [remind(text, LISTING)]
 
 
 def _find_styles(start: StartContext) -> "SessionStyles | None":

@@ -6,17 +6,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bobstay.assembly.background_commands import BackgroundCommands
+from bobstay.assembly.build_agent import parse_effort
+from bobstay.assembly.command_runner import CommandRunner
 from bobstay.assembly.context_usage import context_usage
+from bobstay.assembly.local_commands import BUILT_IN, answer_locally
+from bobstay.assembly.prompt_facts import list_library
+from bobstay.assembly.session_library import SessionLibrary
 from bobstay.assembly.start_context import StartContext
 from bobstay.engine.agent_tree import AgentTree
 from bobstay.engine.driver import Driver
+from bobstay.engine.prompt_expansion import ExpandedPrompt
+from bobstay.engine.reminders import LISTING
 from bobstay.engine.running_agent import ParentAgent
 from bobstay.engine.state import State
+from bobstay.library.command_call import format_call, parse_call
+from bobstay.library.discovery import add_host_agents
+from bobstay.library.listing import agent_rows, command_rows, slash_names
 from bobstay.model.event import Event, InputQueued, ModeChanged
 from bobstay.model.ids import new_id
 from bobstay.model.message import Block, Text, Usage
+from bobstay.model.session_events import SessionChanged
+from bobstay.providers.thinking import EFFORTS
 from bobstay.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
@@ -63,6 +76,8 @@ class AgentSession:
         styles: "SessionStyles | None",
         background: BackgroundCommands,
         agents: AgentTree,
+        library: SessionLibrary,
+        commands: CommandRunner | None,
         *,
         can_bypass: bool,
         closers: tuple[Closer, ...] = (),
@@ -74,12 +89,13 @@ class AgentSession:
         self._styles = styles
         self.background = background
         self.agents = agents
+        self.library = library
+        self._commands = commands
         self.cwd = Path(start.cwd)
         self.can_bypass = can_bypass
         self.warnings = start.warnings
         self.api_key_source = start.key_source
         """The environment variable the key came from."""
-        self.commands: tuple[str, ...] = ()
         self._closers = closers
         self._mirror = mirror
 
@@ -114,6 +130,13 @@ class AgentSession:
     def redactor(self) -> Redactor:
         """Removes secrets from what is shown."""
         return self._driver.agent.toolbox.redactor
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Names of the commands that a person may call."""
+        if self._commands is None:
+            return ()
+        return (*sorted({*slash_names(self.library.current, self.library.active), *BUILT_IN}),)
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -157,8 +180,22 @@ class AgentSession:
         `take_at_end`: see `Driver.turn`. `verbatim`: what looks like a mention of a file is plain text.
         """
         given: tuple[Block, ...] = (Text(blocks),) if isinstance(blocks, str) else blocks
-        turn = self._driver.turn(given, client_id=client_id, take_at_end=take_at_end, verbatim=verbatim)
+        turn = self._driver.turn(
+            given, client_id=client_id, take_at_end=take_at_end, verbatim=verbatim, expand=self._expand
+        )
         return self._with_agents(turn)
+
+    async def _expand(self, blocks: tuple[Block, ...]) -> ExpandedPrompt | None:
+        """Return what a prompt that calls a command stands for; None for any other prompt."""
+        first = blocks[0] if blocks else None
+        if self._commands is None or not isinstance(first, Text) or (call := parse_call(first.text)) is None:
+            return None
+        if (answer := await answer_locally(self, call)) is not None:
+            told = Text(f"<local-command-stdout>{answer.text}</local-command-stdout>")
+            prompt = (Text(format_call(call)), told)
+            return ExpandedPrompt(prompt, answer=answer.text, local_command=answer.command.replace("-", "_"))
+        expanded = await self._commands.expand(call, first.text)
+        return replace(expanded, blocks=(*expanded.blocks, *blocks[1:]))
 
     def steer(
         self,
@@ -170,6 +207,8 @@ class AgentSession:
     ) -> str:
         """Send a message to a busy session: read after the running tool, or queued for the next turn."""
         given: tuple[Block, ...] = (Text(blocks),) if isinstance(blocks, str) else blocks
+        if not verbatim and given and isinstance(given[0], Text) and given[0].text.startswith("/"):
+            how = "queue"  # a command is a turn of its own
         queued = InputQueued(new_id(), given, how, client_id, verbatim)
         self._driver.queue(queued)
         return queued.id
@@ -193,7 +232,13 @@ class AgentSession:
         return self.state.queued[0] if self.state.queued else None
 
     def run_queued(self, queued: InputQueued) -> AsyncGenerator[Event, None]:
-        turn = self._driver.turn(queued.blocks, id=queued.id, client_id=queued.client_id, verbatim=queued.verbatim)
+        turn = self._driver.turn(
+            queued.blocks,
+            id=queued.id,
+            client_id=queued.client_id,
+            verbatim=queued.verbatim,
+            expand=self._expand,
+        )
         return self._with_agents(turn)
 
     def run_notices(self, *, waited: float | None = None, take_at_end: bool = False) -> AsyncGenerator[Event, None]:
@@ -234,6 +279,24 @@ class AgentSession:
         self._driver.set_model(name)
         return route.name
 
+    @property
+    def effort(self) -> str:
+        return self._driver.agent.settings.effort or ""
+
+    def set_effort(self, level: str) -> None:
+        """Set how much the model thinks, from the next model call on.
+
+        Raises:
+            ValueError: there is no such level.
+        """
+        effort = parse_effort(level)
+        if effort is None:
+            raise ValueError(f"There is no effort {level!r}. It is one of {', '.join(EFFORTS)}.")
+        self._driver.agent.settings.effort = effort
+
+    def rename(self, title: str) -> None:
+        self._driver.journal.record(SessionChanged(title=title[:200]))
+
     def set_thinking(self, tokens: int | None) -> None:
         """Limit thinking to so many tokens from the next model call on; None lets the model decide."""
         self._driver.agent.settings.thinking = "adaptive" if tokens is None else tokens or "off"
@@ -255,13 +318,32 @@ class AgentSession:
         """Return what a host may want to know before the first prompt."""
         account = {"tokenSource": "none", "apiKeySource": self.api_key_source, "apiProvider": "firstParty"}
         return {
-            "commands": [],
-            "agents": [],
+            "commands": self._command_rows(),
+            "agents": agent_rows(self.library.current),
             "output_style": self.output_style,
             "available_output_styles": list(self._all_styles().names),
             "models": self._models.list_models(),
             "account": account,
         }
+
+    def set_host_library(self, skills: object, agents: object) -> None:
+        """Apply what a host gives at the start: names of the skills the model is told of, and agents of its own."""
+        if isinstance(agents, dict) and agents:
+            self.library.current = add_host_agents(self.library.current, agents)
+        only = [name for name in skills if isinstance(name, str)] if isinstance(skills, list) else None
+        if only is None and not agents:
+            return
+        others = [reminder for reminder in self._driver.opening if reminder.why != LISTING]
+        listing = list_library(self._start, self.library, self._driver.agent.toolbox.registry, only)
+        self._driver.opening = [*others, *listing]
+
+    def _command_rows(self) -> list[dict[str, Any]]:
+        if self._commands is None:
+            return []
+        built_in = [
+            {"name": name, "description": text, "argumentHint": "", "builtin": True} for name, text in BUILT_IN.items()
+        ]
+        return [*command_rows(self.library.current, self.library.active), *built_in]
 
     def mirror(self) -> tuple[str, list[dict[str, Any]]]:
         """Return the path of the transcript in the SDK's format, and its lines since the last call."""

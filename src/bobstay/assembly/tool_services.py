@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bobstay.assembly.session_library import SessionLibrary
 from bobstay.assembly.start_context import StartContext
 from bobstay.assembly.trust_policy import child_environment, inherited_variables
-from bobstay.context.instructions import InstructionFiles
+from bobstay.context.instructions import InstructionFiles, as_reminder
 from bobstay.engine.journal import Journal
 from bobstay.engine.toolbox import Attach, Toolbox
 from bobstay.git_files.git_directory import find_repository
@@ -27,14 +28,27 @@ SEARCH_BY_KEY = {"SEARXNG_URL": "searxng", "BRAVE_API_KEY": "brave", "TAVILY_API
 
 
 def build_services(
-    start: StartContext, policy: Policy, shells: ShellSession, journal: Journal, instructions: InstructionFiles
+    start: StartContext,
+    policy: Policy,
+    shells: ShellSession,
+    journal: Journal,
+    instructions: InstructionFiles,
+    library: SessionLibrary,
+    languages: "LanguageServers | None",
 ) -> ToolServices:
+    """Build the services of an agent; the language servers are those of its session."""
+
+    def enter(path: str) -> str:
+        skills = library.enter(path)
+        reminder = instructions.enter(path)
+        return "\n\n".join(part for part in (reminder, as_reminder(skills) if skills else "") if part)
+
     def may_fetch(url: str) -> PolicyDecision:
         return policy.judge("WebFetch", (Access("net", url),), {"url": url}, read_only=True)
 
     return ToolServices(
         shells=shells,
-        instructions_for=instructions.enter,
+        instructions_for=enter,
         schema=start.options.json_schema,
         search=_choose_search_engine(start),
         network=start.environment.network,
@@ -44,7 +58,7 @@ def build_services(
         last_task_id=lambda: journal.state.last_task_id,
         plan_file=Path(start.environment.paths.bobstay, "plans", f"{start.session_id}.md"),
         worktree=start.loaded.settings.worktree,
-        languages=_find_language_servers(start),
+        languages=languages,
         is_unread=journal.is_unread,
     )
 
@@ -69,7 +83,11 @@ def build_shells(start: StartContext, spill: Path) -> ShellSession:
 def build_tool_registry(
     start: StartContext, policy: Policy, services: ToolServices, tools: tuple[Tool[Any], ...], *, can_ask: bool
 ) -> ToolRegistry:
-    available: set[Any] = {"agents", *(("person",) if can_ask else ())}
+    available: set[Any] = {
+        "agents",
+        *(() if start.options.disable_slash_commands else ("skills",)),
+        *(("person",) if can_ask else ()),
+    }
     if services.search is not None:
         available.add("search")
     if start.routes.info(start.model).patches:
@@ -116,7 +134,7 @@ def attach_mentioned(toolbox: Toolbox) -> Attach:
     return attach
 
 
-def _find_language_servers(start: StartContext) -> "LanguageServers | None":
+def find_language_servers(start: StartContext) -> "LanguageServers | None":
     """Return the language servers of this machine; None if there is none.
 
     A server reads and may run what is in the folder, outside the sandbox: not in an untrusted folder, nor where

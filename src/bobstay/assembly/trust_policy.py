@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -58,6 +59,9 @@ class UntrustedJudge:
 
     def suggest(self, tool: str, accesses: tuple[Access, ...], input: dict[str, Any]) -> tuple[dict[str, Any], ...]:
         return self._inner.suggest(tool, accesses, input)
+
+    def grant(self, rules: Iterable[str]) -> Callable[[], None]:
+        return self._inner.grant(rules)
 
     def apply(self, event: Event) -> None:
         self._inner.apply(event)

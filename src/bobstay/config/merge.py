@@ -21,6 +21,7 @@ SCALARS = (
     "language",
     "append_system_prompt",
     "output_style",
+    "disable_skill_shell_execution",
     "compact_threshold",
     "cleanup_period_days",
     "enable_all_project_mcp_servers",

@@ -125,6 +125,8 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Names or patterns of secret variables that are passed to commands nevertheless."""
     hooks: dict[str, Any] = {}
     disable_all_hooks: bool | None = None
+    disable_skill_shell_execution: bool | None = None
+    """Replace the shell commands in commands and skills by a note."""
     max_turns: int | None = None
     max_budget_usd: float | None = None
     max_concurrent_tools: int | None = None

@@ -38,6 +38,7 @@ class RequestSettings(Struct):
     """What may change while the agent runs; each request reads it."""
 
     thinking: ThinkingMode = "off"
+    effort: Effort | None = None
 
 
 class Agent(Struct, frozen=True):
@@ -53,6 +54,7 @@ class Agent(Struct, frozen=True):
     settings: RequestSettings = field(default_factory=RequestSettings)
     thinking_display: str = ""
     effort: Effort | None = None
+    """Comes before that of the settings: the effort of a sub-agent, or of a command for one turn."""
     betas: tuple[str, ...] = ()
     hosted_search: bool = False
     max_output: int | None = None
@@ -75,7 +77,8 @@ class RequestBuilder:
         self._cache = EncodingCache()
 
     def request(self, agent: Agent, state: State, route: Route, *, forced_tool: str = "") -> Request:
-        thinking, effort = fit_thinking(agent.settings.thinking, agent.effort, route.thinks, route.efforts)
+        wanted = agent.effort or agent.settings.effort
+        thinking, effort = fit_thinking(agent.settings.thinking, wanted, route.thinks, route.efforts)
         return Request(
             model=route.model,
             system=agent.system,

@@ -15,6 +15,7 @@ from bobstay.engine.hook_notes import messages_of
 from bobstay.engine.journal import Journal
 from bobstay.engine.limits import UNUSED, Used, steps_of, tokens_of
 from bobstay.engine.loop import run_turn
+from bobstay.engine.prompt_expansion import ExpandedPrompt, ExpandPrompt
 from bobstay.engine.state import State
 from bobstay.engine.steering import Steering, attached_files
 from bobstay.engine.turn_control import TurnControl
@@ -86,13 +87,14 @@ class Driver:
         waited: float | None = None,
         take_at_end: bool = False,
         verbatim: bool = False,
+        expand: ExpandPrompt | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Work on one prompt until its `RunDone`, which is the last event.
 
         Without `blocks` the turn passes on `State.notices` to the model. It has limits of its own, unless `waited`
         says how many seconds were spent waiting for it: then it shares the limits of the last turn. With `take_at_end`
         a message that arrives during the last answer belongs to the turn; else it starts a turn of its own. `verbatim`:
-        see `Prompted`.
+        see `Prompted`. `expand` returns what a prompt that calls a command stands for.
         """
         control = TurnControl(self._steering, take_at_end=take_at_end)
         # Determined now: messages queued from here on are newer than this prompt.
@@ -100,7 +102,7 @@ class Driver:
         used = UNUSED if waited is None else replace(self._used, seconds=self._used.seconds + waited)
         why = "" if self._origin == "human" else "agent"
         prompt = Prompted(id or new_id(), blocks, self._origin, client_id, why, verbatim=verbatim)
-        return self._run_exclusively(control, self._turn(prompt, control, earlier, used), used)
+        return self._run_exclusively(control, self._turn(prompt, control, earlier, used, expand), used)
 
     def resume_turn(self) -> AsyncGenerator[Event, None]:
         """Resume a turn after a crash, until its `RunDone`. Calls that may have had effects are not run again."""
@@ -114,7 +116,7 @@ class Driver:
         assert not self.busy, "one turn at a time: queue what comes meanwhile"
         self._control = control
         self._stop_idling()
-        self.agent.toolbox.facts.effort = self.agent.effort
+        self.agent.toolbox.facts.effort = self.agent.effort or self.agent.settings.effort
         began, limit = time.monotonic(), self.agent.limits.seconds
         try:
             with control.time_limit(None if limit is None else limit - used.seconds):
@@ -125,6 +127,7 @@ class Driver:
             yield RunDone("failed", text=str(error), error="log")
         finally:
             self._control = None
+            self.agent.toolbox.end_turn()
             self.agent.toolbox.facts.effort = None
             seconds = used.seconds + time.monotonic() - began
             self._used = Used(used.steps + steps_of(self.state), used.tokens + tokens_of(self.state), seconds)
@@ -173,7 +176,12 @@ class Driver:
         return event
 
     async def _turn(
-        self, given: Prompted, control: TurnControl, earlier: frozenset[str], used: Used
+        self,
+        given: Prompted,
+        control: TurnControl,
+        earlier: frozenset[str],
+        used: Used,
+        expand: ExpandPrompt | None = None,
     ) -> AsyncGenerator[Event, None]:
         blocks = redact_prompt(given.blocks, self._origin, self.agent.toolbox.redactor)
         self.agent.toolbox.facts.prompt_id = given.id
@@ -184,6 +192,7 @@ class Driver:
         blocked = outcome.decision == "block"
         session_start, self._session_start = self._session_start, NO_OPINION
         prompt: list[Durable] = [replace(given, blocks=blocks, blocked=blocked)] if blocks else []
+        expanded: ExpandedPrompt | None = None
         # A turn without a model request reads no other input: that gets a turn of its own.
         ends_here = blocked or outcome.stop
         assert prompt or self._pending_input(earlier), "a turn has something to tell the model"
@@ -197,7 +206,7 @@ class Driver:
                     yield await self._store(entry)
             if steering.stopped is not None:
                 ends_here, outcome = True, replace(outcome, stop=True, stop_reason=steering.stopped)
-            prompt = [*await attached_files(self.agent.toolbox, control, replace(given, blocks=blocks)), *prompt]
+            prompt, expanded = await self._prepare(replace(given, blocks=blocks), control, expand)
         inputs: list[Durable] = [*prompt, *notes_for_prompt(session_start, "SessionStart")]
         inputs += notes_for_prompt(outcome if not blocked else replace(outcome, context=()), "UserPromptSubmit")
         for entry in inputs:
@@ -210,15 +219,43 @@ class Driver:
         if ends_here:
             yield await self._store(RunDone("prompt_blocked", text=_refusal(outcome, text_of(blocks))))
             return
-        async with aclosing(self._run(control, used=used)) as events:
+        if expanded is not None and expanded.answer is not None:
+            done = RunDone("completed", text=expanded.answer, local=True, local_command=expanded.local_command)
+            yield await self._store(done)
+            return
+        async with aclosing(self._run(control, used=used, expanded=expanded)) as events:
             async for event in events:
                 yield event
 
+    async def _prepare(
+        self, given: Prompted, control: TurnControl, expand: ExpandPrompt | None
+    ) -> tuple[list[Durable], ExpandedPrompt | None]:
+        """Return a prompt as it is stored, with what precedes it, and what it stands for if it calls a command."""
+        if not given.blocks:
+            return [], None
+        expanded = None
+        if expand is not None and not given.verbatim:
+            expanded = await control.unless_aborted(expand(given.blocks))
+        if expanded is None:
+            return [*await attached_files(self.agent.toolbox, control, given), given], None
+        prompt = replace(given, blocks=expanded.blocks, typed=text_of(given.blocks))
+        return [*expanded.before, prompt], expanded
+
     async def _run(
-        self, control: TurnControl, *, resumed: bool = False, used: Used = UNUSED
+        self,
+        control: TurnControl,
+        *,
+        resumed: bool = False,
+        used: Used = UNUSED,
+        expanded: ExpandedPrompt | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Run the loop and store its events. StopFailure hooks run before the end of the turn is stored."""
-        async with aclosing(run_turn(self.agent, self.journal, control, resumed=resumed, earlier=used)) as events:
+        agent, model = self.agent, ""
+        if expanded is not None:
+            agent, model = replace(agent, effort=expanded.effort or agent.effort), expanded.model
+            agent.toolbox.grant_for_turn(expanded.rules)
+        turn = run_turn(agent, self.journal, control, resumed=resumed, earlier=used, model=model)
+        async with aclosing(turn) as events:
             async for event in events:
                 if isinstance(event, RunDone) and event.ending in FAILURES:
                     outcome = await control.unless_aborted(after_failure(self.agent.toolbox, event)) or NO_OPINION

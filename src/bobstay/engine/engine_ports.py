@@ -1,6 +1,6 @@
 """Ports of the engine: narrow protocols for what it needs from outside. Assembly passes the objects."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -52,6 +52,10 @@ class PermissionJudge(Protocol):
 
     def suggest(self, tool: str, accesses: tuple[Access, ...], input: dict[str, Any]) -> tuple[dict[str, Any], ...]:
         """Return permission updates that would allow this call next time, narrowest first."""
+        ...
+
+    def grant(self, rules: Iterable[str]) -> Callable[[], None]:
+        """Allow what these rules allow until the returned function is called. Invalid rules are ignored."""
         ...
 
     def apply(self, event: Event) -> None: ...

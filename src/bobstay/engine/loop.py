@@ -32,15 +32,22 @@ log = logging.getLogger(__name__)
 
 
 async def run_turn(
-    agent: Agent, session: StateSource, control: TurnControl, *, resumed: bool = False, earlier: Used = UNUSED
+    agent: Agent,
+    session: StateSource,
+    control: TurnControl,
+    *,
+    resumed: bool = False,
+    earlier: Used = UNUSED,
+    model: str = "",
 ) -> AsyncGenerator[Event, None]:
     """Run one turn to its end, yielding each event before acting on it. The last one is `RunDone`.
 
     The consumer folds each durable event into the state of `session` before it asks for the next one.
 
-    `resumed`: the turn began before a crash; its open calls come first. `earlier`: what is used of its limits.
+    `resumed`: the turn began before a crash; its open calls come first. `earlier`: what is used of its limits. `model`:
+    another one for this turn.
     """
-    turn = TurnState(agent, session, control, _call_ids(session.state), list(agent.fallbacks), earlier)
+    turn = TurnState(agent, session, control, _call_ids(session.state), list(agent.fallbacks), model, earlier)
     live = LiveRedaction(agent.toolbox.redactor)
     while True:
         async with aclosing(_next(turn, resumed=resumed)) as events:

@@ -244,6 +244,8 @@ class CallPipeline:
                     notes.append(Noted(f"PostToolUse:{tool.name} hook: {error}", "warning"))
         self.structured = outcome.structured
         yield self._finish(self._reply(content, display=display, outcome=outcome))
+        for event in outcome.after:
+            yield event
         if outcome.reminder:
             yield remind(outcome.reminder, NESTED_INSTRUCTIONS)
         for note in notes:

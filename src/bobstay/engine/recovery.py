@@ -92,6 +92,7 @@ async def after_fault(turn: TurnState, step: Step, error: ProviderError) -> Asyn
             if current in (failed, model):
                 turn.fallbacks.remove(model)
             if current == failed:  # else a person has chosen another one meanwhile
+                turn.model = ""
                 yield ModelChanged(model, "fallback", failed)
         case Prune(call_ids=call_ids, tokens=tokens, images=images):
             turn.requests.reset()

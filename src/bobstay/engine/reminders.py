@@ -17,7 +17,9 @@ INSTRUCTIONS = "instructions"
 """Why the model is told the instruction files of a session, those of folders that it enters, and an output style."""
 NESTED_INSTRUCTIONS = "nested_instructions"
 OUTPUT_STYLE = "output_style"
-REPEATED = frozenset({INSTRUCTIONS, NESTED_INSTRUCTIONS, OUTPUT_STYLE})
+LISTING = "listing"
+"""Why the model is told which agents and skills there are."""
+REPEATED = frozenset({INSTRUCTIONS, NESTED_INSTRUCTIONS, OUTPUT_STYLE, LISTING})
 """Reasons of what every session of a project is told alike: it says nothing about one of them."""
 MENTION = "mention"
 """Why the model is given a file: a prompt mentions it."""

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -98,6 +98,7 @@ class Toolbox:
         """Name of the tool for structured output, if the run is to end with it."""
         self.notes = notes or HookNotes()
         """About hooks that nobody waits for."""
+        self._granted: list[Callable[[], None]] = []
         self._background_hooks: set[asyncio.Task[None]] = set()
         self._last_in_order: asyncio.Task[None] | None = None
         self.specs = tuple(ToolSpec(spec.name, spec.description, spec.schema) for spec in registry.specs)
@@ -195,6 +196,16 @@ class Toolbox:
             message = HookMessage(f"{call.label} hook broke: {type(error).__name__}: {error}", "warning")
             outcome = HookOutcome(failed=True, messages=(message,), label=call.label)
         self.notes.add(outcome)
+
+    def grant_for_turn(self, rules: Iterable[str]) -> None:
+        """Allow what these permission rules allow until the turn ends."""
+        self._granted.append(self.judge.grant(rules))
+
+    def end_turn(self) -> None:
+        """Revoke what was granted for the turn."""
+        for revoke in self._granted:
+            revoke()
+        self._granted.clear()
 
     def enter(self, prepared: PreparedCall | None) -> CallTicket:
         """Add the call to the schedule. A call that will be refused anyway claims nothing."""

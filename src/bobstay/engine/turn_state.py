@@ -49,6 +49,8 @@ class TurnState(Struct):
     call_ids: set[str]
     """Ids of all tool calls of the session."""
     fallbacks: list[str]
+    model: str = ""
+    """A command's model for this turn, until a fallback replaces it."""
     earlier: Used = UNUSED
     began: float = field(default_factory=time.monotonic)
     recovery: Recovery = field(default_factory=Recovery)
@@ -66,7 +68,7 @@ class TurnState(Struct):
 
     def route(self) -> Route:
         """The route of the next request. Raises `ValueError` if the model cannot be reached."""
-        return self.agent.models.route(self.state.model or self.agent.model)
+        return self.agent.models.route(self.model or self.state.model or self.agent.model)
 
     def done(self, ending: Ending, text: str, *, stop: str = "", error: str = "") -> RunDone:
         """Build the event that ends the turn."""

@@ -89,6 +89,8 @@ class Prompted(ConversationEvent, frozen=True, tag="prompted", omit_defaults=Tru
     """The id the host gave this message, if it did."""
     why: str = ""
     """The cause of input that is not a person's, such as `output_limit` or `stop_hook`."""
+    typed: str = ""
+    """What the person typed, if that called a command; `blocks` is then what the model reads instead."""
     blocked: bool = False
     """A hook refused this prompt: the model never reads it."""
     verbatim: bool = False
@@ -298,6 +300,10 @@ class RunDone(ConversationEvent, frozen=True, tag="run_done", omit_defaults=True
     """The class of an API error, such as `rate_limit`."""
     structured: Any = None
     deferred: ToolCall | None = None
+    local: bool = False
+    """A command gave the answer without the model."""
+    local_command: str = ""
+    """The built-in command that did, for programs."""
     turns: int = 0
     """Model requests made in this turn."""
     duration_ms: int = 0

@@ -247,6 +247,14 @@ class Policy:
             case InteractionOpened() | Advised() | ToolStarted() | ToolDone() | TasksReplaced() | ModelChanged():
                 pass
 
+    def grant(self, rules: Iterable[str]) -> Callable[[], None]:
+        """Allow what these rules allow until the returned function is called. Invalid rules are ignored."""
+        return self.rulebook.add(rules, Effect.ALLOW)
+
+    def forbid(self, tools: Iterable[str]) -> None:
+        """Deny these tools for the rest of the session."""
+        self.rulebook.add(tools, Effect.DENY)
+
     def set_cwd(self, cwd: str) -> None:
         """Set the shell's current directory: relative paths of the next command start there."""
         self._cwd = normalise(cwd)

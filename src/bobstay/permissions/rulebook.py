@@ -1,6 +1,7 @@
 """The rules in force, grouped by effect, and permission updates to them."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from bobstay.permissions.access import Effect
@@ -37,6 +38,19 @@ class Rulebook:
             kept = tuple(rule for rule in kept if not _is_listed(rule, effect, source, texts))
             given = []
         self._set((*kept, *given))
+
+    def add(self, texts: Iterable[str], effect: Effect) -> Callable[[], None]:
+        """Add rules of a command; the returned function removes them. Those that cannot be parsed are left out."""
+        added: list[Rule] = []
+        for text in texts:
+            with suppress(BadRule):
+                added.append(Rule.parse(text, effect, "command"))
+        self._set((*self.rules, *added))
+
+        def remove() -> None:
+            self._set(tuple(rule for rule in self.rules if all(rule is not each for each in added)))
+
+        return remove
 
     def _set(self, rules: tuple[Rule, ...]) -> None:
         self.rules = rules

@@ -83,6 +83,7 @@ class Requests:
             self._hooks.register(request.get("hooks"))
         except BadMatcherError as error:
             raise RefusedRequestError(str(error), "invalid_hooks") from error
+        self._session.set_host_library(request.get("skills"), request.get("agents"))
         info = self._session.info()
         return {
             "commands": info.get("commands", []),

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from typing import Protocol
 
 from bobstay.assembly.session import AgentSession
+from bobstay.library.listing import skill_names
 from bobstay.model.agent_events import AgentStarted
 from bobstay.model.event import Event, RunDone
 from bobstay.model.message import Block
@@ -43,6 +44,9 @@ def build_facts(session: AgentSession) -> Facts:
         api_key_source=session.api_key_source,
         output_style=session.output_style,
         commands=session.commands,
+        agents=tuple(agent.name for agent in session.library.current.agents),
+        skills=tuple(skill_names(session.library.current, session.library.active)),
+        plugins=tuple(session.library.plugin_rows),
     )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bobstay.tools.lsp.language_servers import LanguageServers
     from bobstay.tools.search_engines import SearchEngine
     from bobstay.tools.shell_session import ShellSession
+    from bobstay.tools.skill_service import SkillService
 
 A = TypeVar("A", bound="Args")
 
@@ -47,6 +48,8 @@ class Outcome(Struct, frozen=True):
     """The directory the session works in from now on, if the call changed it."""
     lines_added: int = 0
     lines_removed: int = 0
+    after: tuple[Durable, ...] = ()
+    """Events that follow the reply, such as the text of a skill."""
     reminder: str = ""
     """What the model is told beside the result: instruction files that apply to what was read."""
     structured: Any = None
@@ -73,10 +76,10 @@ class FileLedger(Protocol):
 
 
 Need: TypeAlias = Literal[
-    "", "person", "search", "schema", "patch", "repository", "languages", "agents", "tasks", "todos"
+    "", "person", "search", "schema", "patch", "repository", "languages", "agents", "skills", "tasks", "todos"
 ]
 """What a session must provide for a tool to be offered: a person to ask, a search engine, an output schema, a model
-trained on the patch format, a git repository, a language server, sub-agents.
+trained on the patch format, a git repository, a language server, sub-agents, skills.
 
 `tasks`: it keeps single tasks; `todos`: it does not, and the list is written as a whole."""
 
@@ -108,6 +111,7 @@ class ToolServices(Struct):
     is_unread: Callable[[str], bool] | None = None
     """Whether the model still has to be notified that the background command with this id ended."""
     agents: "AgentService | None" = None
+    skills: "SkillService | None" = None
 
 
 class Context(Struct):

@@ -55,7 +55,9 @@ INTERRUPTED = {
     "interrupted_tools": "[Request interrupted by user for tool use]",
 }
 
-VISIBLE_REASONS = frozenset({"stop_hook", "output_limit", "structured_output", "broken_off", "repeat", "interrupt"})
+VISIBLE_REASONS = frozenset(
+    {"skill", "stop_hook", "output_limit", "structured_output", "broken_off", "repeat", "interrupt"}
+)
 """Input of the harness that hosts are shown, by its `why`; the rest accompanies something they see anyway."""
 
 _PIECES = (TextDelta, ThinkingDelta, InputDelta, BlockBegan, ToolProgress)
@@ -286,6 +288,8 @@ class EventEncoder:
             frames.extend(self._partials.close())
         if RESULT_ROWS[done.ending].synthetic:
             frames.append(self._api_error(done))
+        if done.local:
+            frames.append(wire_frames.assistant(self._id, wire_frames.synthetic(done.text, "end_turn")))
         if done.ending == "prompt_blocked":
             fields = {"content": done.text, "level": "warning", "prevent_continuation": True}
             frames.append(wire_frames.system(self._id, "informational", **fields))

@@ -133,7 +133,7 @@ def result_frame(session_id: str, done: RunDone, tally: Tally, totals: TotalsLik
         "is_error": row.is_error,
         "duration_ms": done.duration_ms,
         "duration_api_ms": totals.api_ms,
-        "num_turns": 0 if done.ending == "prompt_blocked" else 1 + tally.user_frames,
+        "num_turns": 0 if done.local or done.ending == "prompt_blocked" else 1 + tally.user_frames,
     }
     if row.has_result:
         frame["result"] = done.text
@@ -185,6 +185,8 @@ def _add_details(frame: Frame, done: RunDone, row: ResultRow, tally: Tally) -> N
         frame["api_error_type"] = STATUS_ERROR_TYPES[done.status]
     if done.ending == "max_output":
         frame["api_error"] = "max_output_tokens"
+    if done.local_command:
+        frame["local_command"] = done.local_command
     if done.structured is not None:
         frame["structured_output"] = done.structured
     if done.deferred is not None:

@@ -1,0 +1,117 @@
+"""Built-in commands that are answered without the model: what fills the context, what it cost, another model."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from bobstay.library.command_call import CommandCall
+
+if TYPE_CHECKING:
+    from bobstay.assembly.session import AgentSession
+
+ELSEWHERE = frozenset(
+    (
+        *("help", "permissions", "memory", "hooks", "status", "resume", "export", "add-dir", "plan", "tasks", "theme"),
+        *("statusline", "skills", "plugin", "rewind", "diff", "login", "logout", "exit", "bug", "doctor", "vim"),
+    )
+)
+"""Commands that need a terminal or the console."""
+
+
+class LocalAnswer(Struct, frozen=True):
+    text: str
+    command: str = ""
+    """Its name for programs; "" for one that is not available."""
+
+
+async def answer_locally(session: "AgentSession", call: CommandCall) -> LocalAnswer | None:
+    """Carry out a built-in command; None if there is none of that name."""
+    match call.name:
+        case "model":
+            return LocalAnswer(await _set_model(session, call.arguments), "model")
+        case "effort":
+            return LocalAnswer(_set_effort(session, call.arguments), "effort")
+        case "output-style":
+            return LocalAnswer(_set_style(session, call.arguments), "output_style")
+        case "rename":
+            return LocalAnswer(_rename(session, call.arguments), "rename")
+    if (describe := _REPORTS.get(call.name)) is not None:
+        return LocalAnswer(describe(session), call.name)
+    if call.name in ELSEWHERE:
+        return LocalAnswer(f"/{call.name} is not available in this environment: it needs the terminal or the console.")
+    return None
+
+
+async def _set_model(session: "AgentSession", name: str) -> str:
+    if not name:
+        return f"The model is {session.model}."
+    try:
+        return f"Set model to {await session.set_model(name)}."
+    except ValueError as error:
+        return f"The model was not changed: {error}"
+
+
+def _set_effort(session: "AgentSession", level: str) -> str:
+    if not level:
+        return f"The effort is {session.effort or 'that of the model'}."
+    try:
+        session.set_effort(level)
+    except ValueError as error:
+        return str(error)
+    return f"Set effort to {level}."
+
+
+def _set_style(session: "AgentSession", name: str) -> str:
+    if not name:
+        return f"The output style is {session.output_style}."
+    try:
+        return f"Set output style to {session.set_output_style(name)}."
+    except ValueError as error:
+        return str(error)
+
+
+def _rename(session: "AgentSession", title: str) -> str:
+    if not title:
+        return "Give the new title: /rename TITLE"
+    session.rename(title)
+    return f"Renamed the session to {title}."
+
+
+def _describe_context(session: "AgentSession") -> str:
+    usage = session.context_usage()
+    lines = [f"{each['name']}: {each['tokens']:,} tokens" for each in usage.get("categories", ())]
+    return "\n".join((f"{usage['model']}: {usage['totalTokens']:,} of {usage['maxTokens']:,} tokens", *lines))
+
+
+def _describe_cost(session: "AgentSession") -> str:
+    totals = session.totals()
+    lines = [
+        f"{name}: {each.usage.input:,} input, {each.usage.output:,} output, {each.usage.cache_read:,} cache read, "
+        f"{each.usage.cache_write:,} cache write (${each.cost:.4f})"
+        for name, each in totals.models.items()
+    ]
+    return "\n".join((f"Total cost: ${totals.cost_usd:.4f}", f"API time: {totals.api_ms / 1000:.1f} s", *lines))
+
+
+def _describe_agents(session: "AgentSession") -> str:
+    return "\n".join(f"{row['name']}: {row['description']}" for row in session.info()["agents"]) or "There are none."
+
+
+_REPORTS: "dict[str, Callable[[AgentSession], str]]" = {
+    "agents": _describe_agents,
+    "context": _describe_context,
+    "cost": _describe_cost,
+    "usage": _describe_cost,
+}
+BUILT_IN = {
+    "agents": "list the types of agents",
+    "context": "show what fills the context window",
+    "cost": "show what the session has cost",
+    "effort": "set how much the model thinks",
+    "model": "use another model",
+    "output-style": "use another output style",
+    "rename": "give the session another title",
+    "usage": "show what the session has used",
+}
+"""Names and descriptions, for lists."""
