@@ -8,16 +8,24 @@ from bobstay.config.options import Options
 from bobstay.engine.agent import Agent, RequestSettings, RetryPolicy, StreamTimeouts
 from bobstay.engine.limits import Limits
 from bobstay.engine.toolbox import Toolbox
+from bobstay.library.definition import AgentDefinition
 from bobstay.permissions.policy import Policy
 from bobstay.providers.thinking import ThinkingMode
 
 
-def build_agent(start: StartContext, toolbox: Toolbox, policy: Policy, system: tuple[str, ...], spent: float) -> Agent:
-    """Build the session's own agent; `spent` is what the session has cost so far."""
+def build_agent(
+    start: StartContext,
+    toolbox: Toolbox,
+    policy: Policy,
+    system: tuple[str, ...],
+    spent: float,
+    lead: AgentDefinition | None = None,
+) -> Agent:
+    """Build the session's own agent; `spent` is what the session has cost so far, `lead` its definition, if any."""
     options, settings = start.options, start.loaded.settings
     retries, blocks = start.environment.max_retries, start.environment.stop_hook_blocks
     return Agent(
-        model=start.model,
+        model=_choose_lead_model(start, lead),
         models=start.routes,
         system=system,
         toolbox=toolbox,
@@ -40,6 +48,13 @@ def build_agent(start: StartContext, toolbox: Toolbox, policy: Policy, system: t
         structured=options.json_schema is not None,
         spent_before=spent,
     )
+
+
+def _choose_lead_model(start: StartContext, lead: AgentDefinition | None) -> str:
+    if lead is None or lead.model in ("", "inherit") or start.options.model:
+        return start.model
+    start.routes.route(lead.model)  # raises a ValueError that says what is missing
+    return lead.model
 
 
 def _stream_timeouts(start: StartContext) -> StreamTimeouts:

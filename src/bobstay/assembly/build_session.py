@@ -17,7 +17,7 @@ from bobstay.assembly.provider_access import resolve_provider_access
 from bobstay.assembly.session import AgentSession, Closer, Mirror
 from bobstay.assembly.session_hooks import HookWatcher, build_hooks
 from bobstay.assembly.session_instructions import build_instruction_files
-from bobstay.assembly.session_library import load_library
+from bobstay.assembly.session_library import add_plugin_hooks, find_lead, load_library
 from bobstay.assembly.session_log import OpenedLog, open_log
 from bobstay.assembly.session_policy import initial_mode, make_policy
 from bobstay.assembly.start_context import StartContext
@@ -173,6 +173,8 @@ async def _assemble(
     services = build_services(start, policy, shells, journal, instructions, library, languages)
     registry = build_tool_registry(start, policy, services, tools, can_ask=approver.can_ask)
     start.warnings.extend(registry.warnings)
+    add_plugin_hooks(start, library, hooks)
+    lead = find_lead(start, library)
     parts = SessionParts(
         start=start,
         journal=journal,
@@ -203,7 +205,7 @@ async def _assemble(
     auto = AutoModeApproval(lambda: _build_advisor(start, journal))
     _replay(start, tool_environment, policy, auto)
     toolbox = Toolbox(
-        registry,
+        registry if lead is None else registry.select(lead.tools, lead.disallowed_tools),
         judge=policy if start.loaded.trusted else UntrustedJudge(policy),
         approver=approver,
         hooks=hooks,
@@ -218,8 +220,8 @@ async def _assemble(
     services.judge_task = partial(judge_task, toolbox)
     commands = None if start.options.disable_slash_commands else CommandRunner(start, library, toolbox, spawner)
     services.skills = commands
-    prompt = build_prompt(start, tool_environment, instructions, library, registry)
-    agent = build_agent(start, toolbox, policy, prompt.system, journal.state.cost)
+    prompt = build_prompt(start, tool_environment, instructions, library, toolbox.registry, lead)
+    agent = build_agent(start, toolbox, policy, prompt.system, journal.state.cost, lead)
     tree.add_root(agent)
     writer = build_settings_writer(start)
     journal.observers += (policy, tool_environment, auto, background, writer)

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.build_agent import parse_effort
-from bobstay.assembly.session_library import SessionLibrary
+from bobstay.assembly.session_hooks import SessionHooks, read_hook_entries
+from bobstay.assembly.session_library import SessionLibrary, read_prompt, skill_text
 from bobstay.assembly.start_context import StartContext
 from bobstay.assembly.tool_services import build_services
 from bobstay.assembly.trust_policy import UntrustedJudge
@@ -28,9 +29,7 @@ from bobstay.engine.running_agent import ChildEngine, ParentAgent
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
 from bobstay.hooks.hook_event import AgentFacts, HookFacts, Hooks
-from bobstay.library.command_text import expand_variables
 from bobstay.library.definition import AgentDefinition, DefinitionOrigin
-from bobstay.library.definition_body import BodyUnreadableError, read_body
 from bobstay.model.agent_events import AgentStarted
 from bobstay.model.event import Prompted
 from bobstay.permissions.policy import Policy
@@ -63,7 +62,7 @@ class SessionParts(Struct, frozen=True):
     journal: Journal
     policy: Policy
     approver: Approver
-    hooks: Hooks
+    hooks: SessionHooks
     registry: ToolRegistry
     """All tools there are for agents."""
     shells: ShellSession
@@ -84,18 +83,38 @@ class ChildAgents:
 
     async def prepare(self, request: AgentRequest, parent: ParentAgent) -> AgentStarted:
         definition = self._find(request.type)
+        model = self._choose_model(request, definition, parent)
+        id_ = _new_agent_id(definition.name)
+        path, branch = "", ""
+        if request.isolation == "worktree" or definition.worktree:
+            path, branch = await self._create_worktree(id_)
         return AgentStarted(
-            _new_agent_id(definition.name),
+            id_,
             request.call_id,
             definition.name,
             request.description,
             request.prompt,
-            self._choose_model(request, definition, parent),
+            model,
             definition.permission_mode,
             effort=request.effort or definition.effort,
             depth=parent.depth + 1,
             background=request.background,
+            worktree=path,
+            branch=branch,
         )
+
+    async def _create_worktree(self, id_: str) -> tuple[str, str]:
+        from bobstay.repositories.git_failure import GitError
+        from bobstay.repositories.worktree_isolation import create_worktree
+
+        start = self._session.start
+        try:
+            made = await create_worktree(
+                start.cwd, f"agent-{id_}", self._session.environment, settings=start.loaded.settings.worktree
+            )
+        except GitError as error:
+            raise ToolError(f"The agent gets no worktree of its own: {error}") from error
+        return made.path, made.branch
 
     async def build(
         self, started: AgentStarted, journal: ChildJournal, parent: Agent, spawner: AgentSpawner
@@ -122,7 +141,7 @@ class ChildAgents:
             parent.toolbox.registry if started.forked_at else self._select_tools(definition, started),
             judge=policy if session.start.loaded.trusted else UntrustedJudge(policy),
             approver=session.approver,
-            hooks=session.hooks,
+            hooks=self._hooks(definition),
             tool_environment=tool_environment,
             facts=_facts(started, parent.toolbox.facts, tool_environment, policy),
             redactor=session.start.redactor,
@@ -136,10 +155,10 @@ class ChildAgents:
         async def close() -> str:
             await toolbox.close()
             await shells.close()
-            return ""
+            return await _leave_worktree(started, session.environment)
 
         agent = self._build_agent(started, definition, toolbox, parent)
-        opening = [] if journal.state.messages else _opening(instructions)
+        opening = [] if journal.state.messages else [*_opening(instructions), *self._preloaded(definition)]
         driver = Driver(agent, journal, opening=opening, origin="harness")
         return ChildEngine(driver, lambda: background.wait(_LONGEST_WAIT), close)
 
@@ -154,6 +173,22 @@ class ChildAgents:
             names = ", ".join(each.name for each in (*self._library.current.agents, _FORK))
             raise ToolError(f"There is no agent type {type_!r}. The types are: {names}.")
         return found
+
+    def _hooks(self, definition: AgentDefinition) -> Hooks:
+        """The hooks of the session, and those of the definition, which count in this sub-agent only."""
+        session = self._session
+        if not definition.hooks:
+            return session.hooks
+        folder = session.start.cwd if definition.origin.source in ("project", "added") else ""
+        found, notices = read_hook_entries(definition.hooks, definition.origin.file, folder=folder)
+        session.start.warnings.extend(notices)
+        return session.hooks.for_agent(found)
+
+    def _preloaded(self, definition: AgentDefinition) -> list[Prompted]:
+        """The skills that a definition names, whole."""
+        found = [self._library.current.find_command(name) for name in definition.skills]
+        texts = [skill_text(command) for command in found if command is not None and command.origin.trusted]
+        return [remind(text, "skill") for text in texts if text]
 
     def _choose_model(self, request: AgentRequest, definition: AgentDefinition, parent: ParentAgent) -> str:
         """Choose the model: the call comes before the definition, and that before the parent."""
@@ -179,7 +214,7 @@ class ChildAgents:
         """Build the agent: that of its parent, with what the definition changes."""
         root, spent_before = self._session.journal, parent.spent_before
         surroundings = (text for text in parent.system if text.startswith("<environment>"))
-        system = (f"{IDENTITY}\n\n{_read_prompt(definition)}".strip(), *surroundings)
+        system = (f"{IDENTITY}\n\n{_require_prompt(definition)}".strip(), *surroundings)
         allowed = parent.limits.turns
         if allowed is not None and not started.background:
             allowed = max(1, allowed - steps_of(root.state))
@@ -207,14 +242,27 @@ def _opening(instructions: InstructionFiles) -> list[Prompted]:
     return [remind(text, INSTRUCTIONS)] if text else []
 
 
-def _read_prompt(definition: AgentDefinition) -> str:
+async def _leave_worktree(started: AgentStarted, environment: dict[str, str]) -> str:
+    """Remove the worktree of a sub-agent if nothing changed in it; return its path if it is kept."""
+    if not started.worktree:
+        return ""
+    from bobstay.repositories.git_failure import GitError
+    from bobstay.repositories.worktree_isolation import finish_worktree
+
     try:
-        return expand_variables(definition, read_body(definition).text)
-    except BodyUnreadableError as error:
+        return started.worktree if await finish_worktree(started.worktree, environment) == "kept" else ""
+    except GitError:
+        return started.worktree  # whatever is wrong with it, it may hold work
+
+
+def _require_prompt(definition: AgentDefinition) -> str:
+    try:
+        return read_prompt(definition)
+    except ValueError as error:
         raise ToolError(str(error)) from error
 
 
 def _new_agent_id(name: str) -> str:
     """Return a unique id that shows people the type."""
-    plain = "".join(each if each.isascii() and each.isalnum() else "-" for each in name.lower()).strip("-")[:40]
-    return f"{plain or 'agent'}-{os.urandom(4).hex()}"
+    plain = "".join(each if each.isascii() and each.isalnum() else "_" for each in name.lower()).strip("_")[:40]
+    return f"{plain or 'agent'}_{os.urandom(4).hex()}"

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bobstay.assembly.session_instructions import earlier_reminders, find_reminder
-from bobstay.assembly.session_library import SessionLibrary, list_for_first_prompt
+from bobstay.assembly.session_library import SessionLibrary, list_for_first_prompt, read_prompt
 from bobstay.assembly.start_context import StartContext
 from bobstay.context.git_status import GitStatus, current_branch, find_repository
 from bobstay.context.instructions import InstructionFiles, as_reminder
 from bobstay.context.system_prompt import PromptFacts, build_sections
 from bobstay.engine.reminders import LISTING, OUTPUT_STYLE, remind
 from bobstay.engine.tool_environment import ToolEnvironment
+from bobstay.library.definition import AgentDefinition
 from bobstay.model.event import Prompted
 from bobstay.tools.tool_registry import ToolRegistry
 
@@ -37,7 +38,9 @@ def build_prompt(
     files: InstructionFiles,
     library: SessionLibrary,
     registry: ToolRegistry,
+    lead: AgentDefinition | None,
 ) -> SessionPrompt:
+    """Build the prompt; `lead` is the definition of the session's own agent, if one is chosen."""
     options, loaded, cwd = start.options, start.loaded, start.cwd
     repository = find_repository(cwd)
     status = GitStatus(cwd, tools.environment) if repository and loaded.trusted else None
@@ -59,9 +62,12 @@ def build_prompt(
     )
     appended = _read_text(options.append_system_prompt, options.append_system_prompt_file) or ""
     extra = loaded.settings.append_system_prompt or ""
+    replaced = _read_text(options.system_prompt, options.system_prompt_file)
+    if replaced is None and lead is not None:
+        replaced = read_prompt(lead)
     sections = build_sections(
         facts,
-        replaced=_read_text(options.system_prompt, options.system_prompt_file),
+        replaced=replaced,
         appended="\n\n".join(part for part in (appended, extra) if part),
         with_coding=styles is None or styles.with_coding,
     )

@@ -3,15 +3,19 @@
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
+from bobstay.assembly.session_hooks import SessionHooks, read_hook_entries
 from bobstay.assembly.start_context import StartContext
-from bobstay.library.definition import CommandDefinition
+from bobstay.library.command_text import expand_command, expand_variables
+from bobstay.library.definition import AgentDefinition, CommandDefinition
+from bobstay.library.definition_body import BodyUnreadableError, read_body
 from bobstay.library.discovery import LibrarySources, find_library
 from bobstay.library.library import Library
 from bobstay.library.listing import describe_withheld, list_agents, list_for_model
+from bobstay.library.shell_substitution import UnsafeInsertError
 
 if TYPE_CHECKING:
     from bobstay.library.nested_skills import NestedSkills
-    from bobstay.library.plugin import Plugin
+    from bobstay.library.plugin import Plugin, PluginProblem
     from bobstay.library.plugin_selection import FoundPlugins
 
 SKILLS = "Skills and commands that you may call with the Skill tool:"
@@ -22,15 +26,25 @@ AGENTS = "Types of agents that you may start with the Agent tool:"
 class SessionLibrary:
     """Grows while the session reads files: skills of subfolders, and those that name paths, come into play."""
 
-    def __init__(self, library: Library, sources: LibrarySources, plugins: "tuple[Plugin, ...]" = ()) -> None:
+    def __init__(self, library: Library, sources: LibrarySources, found: "FoundPlugins | None" = None) -> None:
         self.current = library
-        self.plugins = plugins
+        self.plugins: tuple[Plugin, ...] = found.plugins if found is not None else ()
+        self._problems: tuple[PluginProblem, ...] = found.problems if found is not None else ()
         self.active: set[str] = set()
         """Keys of skills with `paths` for which a matching file was read."""
         self.listeners: list[Callable[[CommandDefinition], None]] = []
         """Called with each command or skill that is called."""
         self._sources = sources
         self._nested: NestedSkills | None = None
+
+    @property
+    def plugin_errors(self) -> list[dict[str, str]]:
+        """Why plugins are not used, as `init` lists it."""
+        if not self._problems:
+            return []
+        from bobstay.library.plugin import encode_problems
+
+        return encode_problems(self._problems)
 
     @property
     def plugin_rows(self) -> list[dict[str, str]]:
@@ -72,6 +86,29 @@ class SessionLibrary:
         return f"{SKILLS_FOUND}\n{listed}" if listed else ""
 
 
+def read_prompt(definition: AgentDefinition) -> str:
+    """Return the prompt of an agent.
+
+    Raises:
+        ValueError: its file cannot be read any more.
+    """
+    try:
+        return expand_variables(definition, read_body(definition).text)
+    except BodyUnreadableError as error:
+        raise ValueError(str(error)) from error
+
+
+def skill_text(command: CommandDefinition) -> str:
+    """Return the text of a skill that is told without being called; "" if it cannot be read."""
+    try:
+        text = "".join(
+            piece for piece in expand_command(command, read_body(command).text).pieces if isinstance(piece, str)
+        )
+    except (BodyUnreadableError, UnsafeInsertError):
+        return ""
+    return f"Base directory for this skill: {command.folder}\n\n{text}" if command.folder else text
+
+
 def list_for_first_prompt(library: Library, *, skills: bool, agents: bool, only: Collection[str] | None = None) -> str:
     """Return the list of what the model may call by name; "" if there is nothing."""
     parts = []
@@ -80,6 +117,30 @@ def list_for_first_prompt(library: Library, *, skills: bool, agents: bool, only:
     if skills and (listed := list_for_model(library.commands, only)):
         parts.append(f"{SKILLS}\n{listed}")
     return "\n\n".join(parts)
+
+
+def find_lead(start: StartContext, library: SessionLibrary) -> AgentDefinition | None:
+    """Return the definition of the session's own agent, if one is chosen.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
+    name = start.options.agent or start.loaded.settings.agent
+    if not name:
+        return None
+    found = library.current.find_agent(name)
+    if found is None:
+        known = ", ".join(agent.name for agent in library.current.agents)
+        raise ValueError(f"There is no agent {name!r}. Choose one of {known}.")
+    return found
+
+
+def add_plugin_hooks(start: StartContext, library: SessionLibrary, hooks: SessionHooks) -> None:
+    for plugin in library.plugins:
+        for each in plugin.hooks:
+            found, notices = read_hook_entries(each.hooks, each.file, variables=plugin.variables)
+            start.warnings.extend(notices)
+            hooks.add(found)
 
 
 def library_sources(start: StartContext) -> LibrarySources:
@@ -99,8 +160,9 @@ def library_sources(start: StartContext) -> LibrarySources:
 
 def load_library(start: StartContext) -> SessionLibrary:
     """Read the definitions of a session; what is wrong with one of them becomes a warning."""
+    found = _find_plugins(start)
     plugins: tuple[Plugin, ...] = ()
-    if (found := _find_plugins(start)) is not None:
+    if found is not None:
         plugins = found.plugins
         start.warnings.extend(str(notice) for notice in found.notices)
     sources = library_sources(start)
@@ -108,7 +170,7 @@ def load_library(start: StartContext) -> SessionLibrary:
     start.warnings.extend(str(notice) for notice in library.notices)
     if withheld := describe_withheld(library):
         start.warnings.append(withheld)
-    return SessionLibrary(library, sources, plugins)
+    return SessionLibrary(library, sources, found)
 
 
 def _find_plugins(start: StartContext) -> "FoundPlugins | None":

@@ -235,7 +235,7 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(("--mcp-config",), "mcp_config", "paths", "PATH|JSON", "MCP servers", "Settings"),
     Flag(("--strict-mcp-config",), "strict_mcp_config", help="only those MCP servers", group="Settings"),
-    Flag(("--agent",), "agent", "value", "NAME", refuse=_LATER),
+    Flag(("--agent",), "agent", "value", "NAME"),
     Flag(("--agents",), "agents", "value", "JSON", convert="json"),
     Flag(("--plugin-dir",), "plugin_dirs", "repeat", "PATH"),
     Flag(("--plugin-url",), "", "repeat", refuse=_LATER),

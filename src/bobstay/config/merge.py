@@ -20,6 +20,7 @@ SCALARS = (
     "effort",
     "language",
     "append_system_prompt",
+    "agent",
     "output_style",
     "disable_skill_shell_execution",
     "compact_threshold",

@@ -154,6 +154,8 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     effort: str | None = field(default=None, name="effortLevel")
     language: str | None = None
     append_system_prompt: str | None = None
+    agent: str | None = None
+    """The definition of the session's own agent."""
     output_style: str | None = None
     claude_md_excludes: tuple[str, ...] = ()
     """Globs of instruction files that do not count."""

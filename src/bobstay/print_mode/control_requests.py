@@ -152,5 +152,7 @@ class Requests:
 
     async def _stop_task(self, request: Frame) -> Frame:
         """Stop a background task. An unknown id is not an error: the task may have ended already."""
-        await self._session.background.stop(str(request.get("task_id", "")))
+        task = str(request.get("task_id", ""))
+        if await self._session.agents.stop(task, tell_later=True) is None:
+            await self._session.background.stop(task)
         return {}

@@ -90,16 +90,16 @@ async def inspect_worktree(path: str, environment: Mapping[str, str]) -> Worktre
     return WorktreeWork(branch, head, dirty, commits)
 
 
-async def finish_worktree(worktree: Worktree, environment: Mapping[str, str]) -> Literal["kept", "removed"]:
-    """Remove a worktree and its branch if nothing was changed in it; otherwise leave it.
+async def finish_worktree(path: str, environment: Mapping[str, str]) -> Literal["kept", "removed"]:
+    """Remove the worktree at `path` and its branch if nothing was changed in it; otherwise leave it.
 
     Raises:
         GitError: it is gone, or git failed.
     """
-    work = await inspect_worktree(worktree.path, environment)
+    work = await inspect_worktree(path, environment)
     if not work.is_unchanged:
         return "kept"
-    await discard_worktree(worktree.path, environment, work)
+    await discard_worktree(path, environment, work)
     return "removed"
 
 

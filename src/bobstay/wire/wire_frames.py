@@ -35,6 +35,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     skills: tuple[str, ...] = ()
     mcp_servers: tuple[dict[str, Any], ...] = ()
     plugins: tuple[dict[str, Any], ...] = ()
+    plugin_errors: tuple[dict[str, str], ...] = ()
 
 
 def system(session_id: str, subtype: str, **fields: Any) -> Frame:
@@ -65,6 +66,7 @@ def init(session_id: str, facts: Facts) -> Frame:
         "agents": facts.agents,
         "skills": facts.skills,
         "plugins": facts.plugins,
+        **({"plugin_errors": facts.plugin_errors} if facts.plugin_errors else {}),
         "capabilities": CAPABILITIES,
         "uuid": new_id(),
     }

@@ -48,13 +48,13 @@ async def test_a_folder_inside_the_tree_is_used_if_asked_for_and_git_does_not_li
     made = await create_worktree(str(project), "one", ENVIRONMENT, settings=inside)
     assert made.path == f"{project}/.claude/worktrees/one"
     assert git(project, "status", "--porcelain") == ""
-    assert await finish_worktree(made, ENVIRONMENT) == "removed"
+    assert await finish_worktree(made.path, ENVIRONMENT) == "removed"
 
 
 async def test_a_worktree_without_changes_is_removed_with_its_branch(project: Path) -> None:
     """H7-6"""
     made = await create_worktree(str(project), "one", ENVIRONMENT)
-    assert await finish_worktree(made, ENVIRONMENT) == "removed"
+    assert await finish_worktree(made.path, ENVIRONMENT) == "removed"
     assert not Path(made.path).exists()
     assert git(project, "branch", "--format=%(refname:short)").split() == ["main"]
     assert len(git(project, "worktree", "list").splitlines()) == 1
@@ -68,7 +68,7 @@ async def test_a_worktree_with_changes_is_kept(project: Path, change: str) -> No
     (work / ("new" if change == "new" else "readme")).write_text("changed\n")
     if change == "committed":
         git(work, "commit", "-qam", "mine")
-    assert await finish_worktree(made, ENVIRONMENT) == "kept"
+    assert await finish_worktree(made.path, ENVIRONMENT) == "kept"
     assert work.exists()
     assert "worktree-one" in git(project, "branch")
 
@@ -79,7 +79,7 @@ async def test_a_worktree_whose_commits_were_merged_is_removed(project: Path) ->
     (Path(made.path) / "readme").write_text("changed\n")
     git(Path(made.path), "commit", "-qam", "mine")
     git(project, "merge", "-q", made.branch)
-    assert await finish_worktree(made, ENVIRONMENT) == "removed"
+    assert await finish_worktree(made.path, ENVIRONMENT) == "removed"
 
 
 async def test_commits_that_are_nowhere_else_survive_the_removal_of_their_worktree(project: Path) -> None:
