@@ -197,13 +197,11 @@ async def test_the_start_of_a_sub_agent_may_give_it_context(make_session: MakeSe
 # ---------------------------------------------------------------- events that other parts cause
 
 
-async def test_events_of_commands_compaction_and_servers_carry_their_fields(make_session: MakeSession) -> None:
-    names = ("UserPromptExpansion", "PreCompact", "PostCompact", "Elicitation", "ElicitationResult")
+async def test_events_of_commands_and_servers_carry_their_fields(make_session: MakeSession) -> None:
+    names = ("UserPromptExpansion", "Elicitation", "ElicitationResult")
     hooks = ScriptedHooks(**dict.fromkeys(names, nothing))
     toolbox = make_session(hooks=hooks).driver.agent.toolbox
     await turn_hooks.before_expansion(toolbox, "/fix 1", command="fix", arguments="1", source="project")
-    await turn_hooks.before_compaction(toolbox, "manual", "keep names")
-    await turn_hooks.after_compaction(toolbox, "manual", "THE SUMMARY")
     await turn_hooks.before_elicitation(toolbox, "srv", "Which?", mode="form", schema={"type": "object"})
     await turn_hooks.after_elicitation(toolbox, "srv", action="accept", content={"a": 1}, mode="form")
     own = [(call.subject, {k: v for k, v in call.fields.items() if k not in toolbox.facts()}) for call in hooks.calls]
@@ -218,8 +216,6 @@ async def test_events_of_commands_compaction_and_servers_carry_their_fields(make
                 "prompt": "/fix 1",
             },
         ),
-        ("manual", {"trigger": "manual", "custom_instructions": "keep names"}),
-        ("manual", {"trigger": "manual", "compact_summary": "THE SUMMARY"}),
         (
             "srv",
             {"mcp_server_name": "srv", "message": "Which?", "mode": "form", "requested_schema": {"type": "object"}},

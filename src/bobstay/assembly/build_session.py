@@ -7,39 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.build_agent import budget, build_agent
-from bobstay.assembly.child_agents import ChildAgents, SessionParts
+from bobstay.assembly.child_agents import ChildAgents
 from bobstay.assembly.command_runner import CommandRunner, activate_skill
-from bobstay.assembly.hook_lifecycle import HookLifecycle, make_ports, make_sinks
+from bobstay.assembly.hook_lifecycle import HookLifecycle
 from bobstay.assembly.prompt_facts import build_prompt
 from bobstay.assembly.provider_access import resolve_provider_access
 from bobstay.assembly.session import AgentSession, Closer, Mirror
-from bobstay.assembly.session_hooks import HookWatcher, build_hooks
-from bobstay.assembly.session_instructions import build_instruction_files
-from bobstay.assembly.session_library import add_plugin_hooks, find_lead, load_library
+from bobstay.assembly.session_hooks import HookWatcher
 from bobstay.assembly.session_log import OpenedLog, open_log
-from bobstay.assembly.session_policy import initial_mode, make_policy
+from bobstay.assembly.session_parts import SessionParts, build_parts
 from bobstay.assembly.start_context import StartContext
 from bobstay.assembly.tool_services import (
     attach_mentioned,
-    build_services,
-    build_shells,
-    build_tool_registry,
-    find_language_servers,
 )
-from bobstay.assembly.trust_policy import UntrustedJudge, build_settings_writer, child_environment
+from bobstay.assembly.trust_policy import UntrustedJudge, build_settings_writer
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.config.settings_files import BrokenSettings
 from bobstay.engine.agent_tree import AgentLimits, AgentSpawner, AgentTree
-from bobstay.engine.auto_mode import Advisor, AutoModeApproval
+from bobstay.engine.auto_mode import AutoModeApproval
 from bobstay.engine.driver import Driver
 from bobstay.engine.engine_ports import Answer, Approver
-from bobstay.engine.hook_notes import HookNotes
 from bobstay.engine.journal import Journal, LogObserver
 from bobstay.engine.running_agent import ParentAgent
-from bobstay.engine.state import State
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
 from bobstay.engine.turn_hooks import judge_task
@@ -152,103 +143,89 @@ async def _assemble(
     start: StartContext, approver: Approver, host: Hooks, tools: tuple[Tool[Any], ...], watcher: HookWatcher | None
 ) -> AgentSession:
     """Build the session, each part from those before it."""
-    mode, can_bypass = initial_mode(start)
-    journal = Journal(start.history.log, _restore_state(start, mode))
-    spill = Path(start.environment.paths.bobstay, "output", start.session_id)
-    shells = build_shells(start, spill)
-    policy = make_policy(start, mode, can_bypass=can_bypass, readable=(str(spill),), sandbox=shells.sandbox)
-    environment = child_environment(start)
-    library = load_library(start)
-    background, notes = BackgroundCommands(journal, shells, lambda: tree.list_running("")), HookNotes()
-    hooks = build_hooks(
+    parts = build_parts(start, approver, host, tools, watcher)
+    tree = AgentTree(ChildAgents(parts), parts.running, start.redactor, AgentLimits())
+    spawner = AgentSpawner(tree, ParentAgent(parts.journal))
+    projection = _build_projection(start)
+    toolbox = _build_toolbox(parts, spawner, projection)
+    services = toolbox.tool_environment.services
+    services.judge_task = partial(judge_task, toolbox)
+    commands = None
+    if not start.options.disable_slash_commands:
+        commands = services.skills = CommandRunner(start, parts.library, toolbox, spawner)
+    prompt = build_prompt(
+        start, toolbox.tool_environment, parts.instructions, parts.library, toolbox.registry, parts.lead
+    )
+    agent = build_agent(start, toolbox, parts.policy, prompt.system, parts.journal.state.cost, parts.lead)
+    tree.add_root(agent)
+    _observe(parts, toolbox, tree)
+    lifecycle = HookLifecycle(parts.hooks, toolbox, start, parts.journal)
+    session_start = await lifecycle.begin()
+    return AgentSession(
         start,
-        host,
-        environment,
-        watcher,
-        ports=lambda: make_ports(start, journal),
-        sinks=lambda: make_sinks(notes, background),
+        Driver(agent, parts.journal, session_start, prompt.opening),
+        prompt.styles,
+        parts.background,
+        tree,
+        parts.library,
+        commands,
+        can_bypass=parts.can_bypass,
+        closers=_list_closers(parts, tree, toolbox, lifecycle),
+        mirror=_attach_projection(parts.journal, start, projection),
     )
-    instructions = build_instruction_files(start, policy)
-    languages = find_language_servers(start)
-    services = build_services(start, policy, shells, journal, instructions, library, languages)
-    registry = build_tool_registry(start, policy, services, tools, can_ask=approver.can_ask)
-    start.warnings.extend(registry.warnings)
-    add_plugin_hooks(start, library, hooks)
-    lead = find_lead(start, library)
-    parts = SessionParts(
-        start=start,
-        journal=journal,
-        policy=policy,
-        approver=approver,
-        hooks=hooks,
-        registry=registry,
-        shells=shells,
-        environment=environment,
-        spill=spill,
-        limits=AgentLimits(),
-        instructions=instructions.scope,
-        languages=languages,
-        build_advisor=lambda: _build_advisor(start, journal),
-    )
-    tree = AgentTree(ChildAgents(parts, library), start.redactor, parts.limits)
-    spawner = AgentSpawner(tree, ParentAgent(journal))
-    services = msgspec.structs.replace(services, agents=spawner)
+
+
+def _build_toolbox(parts: SessionParts, spawner: AgentSpawner, projection: "ClaudeProjection | None") -> Toolbox:
+    """Build the toolbox of the session's own agent."""
+    start, policy, registry, lead = parts.start, parts.policy, parts.registry, parts.lead
     tool_environment = ToolEnvironment(
         session_id=start.session_id,
         root=Path(start.cwd),
         directories=(Path(start.cwd), *(Path(folder) for folder in policy.directories)),
-        spill=spill,
-        environment=environment,
-        services=services,
+        spill=parts.spill,
+        environment=parts.environment,
+        services=msgspec.structs.replace(parts.services, agents=spawner),
     )
-    projection = _build_projection(start)
-    auto = AutoModeApproval(lambda: _build_advisor(start, journal))
+    auto = AutoModeApproval(parts.build_advisor)
     _replay(start, tool_environment, policy, auto)
     toolbox = Toolbox(
         registry if lead is None else registry.select(lead.tools, lead.disallowed_tools),
         judge=policy if start.loaded.trusted else UntrustedJudge(policy),
-        approver=approver,
-        hooks=hooks,
+        approver=parts.approver,
+        hooks=parts.hooks,
         tool_environment=tool_environment,
         facts=_hook_facts(start, tool_environment, policy, projection),
         redactor=start.redactor,
         auto=auto,
         concurrency=start.loaded.settings.max_concurrent_tools or 10,
-        notes=notes,
+        notes=parts.notes,
     )
     toolbox.attach = attach_mentioned(toolbox)
-    services.judge_task = partial(judge_task, toolbox)
-    commands = None if start.options.disable_slash_commands else CommandRunner(start, library, toolbox, spawner)
-    services.skills = commands
-    prompt = build_prompt(start, tool_environment, instructions, library, toolbox.registry, lead)
-    agent = build_agent(start, toolbox, policy, prompt.system, journal.state.cost, lead)
-    tree.add_root(agent)
-    writer = build_settings_writer(start)
-    journal.observers += (policy, tool_environment, auto, background, writer)
+    return toolbox
+
+
+def _observe(parts: SessionParts, toolbox: Toolbox, tree: AgentTree) -> None:
+    """Let every part with state follow the log."""
+    policy, writer = parts.policy, build_settings_writer(parts.start)
+    observers: list[LogObserver] = [policy, toolbox.tool_environment, parts.background, writer]
+    if toolbox.auto is not None:
+        observers.append(toolbox.auto)
+    parts.journal.observers += observers
     tree.observers.append(partial(_share_permissions, (policy, writer)))
-    library.listeners.append(partial(activate_skill, start, hooks, policy))
-    background.record_lost()
-    lifecycle = HookLifecycle(hooks, toolbox, start, journal)
-    session_start = await lifecycle.begin()
-    closers: list[Closer] = [tree.close, toolbox.close, shells.close, lifecycle.end, start.routes.close]
-    if languages is not None:
-        closers.insert(2, languages.close)
-    if start.history.scratch:
-        closers.append(lambda: _remove_folder(start.history.scratch))
-    mirror = _attach_projection(journal, start, projection)
-    driver = Driver(agent, journal, session_start, prompt.opening)
-    return AgentSession(
-        start,
-        driver,
-        prompt.styles,
-        background,
-        tree,
-        library,
-        commands,
-        can_bypass=can_bypass,
-        closers=tuple(closers),
-        mirror=mirror,
-    )
+    parts.library.listeners.append(partial(activate_skill, parts.start, parts.hooks, policy))
+    parts.background.record_lost()
+
+
+def _list_closers(
+    parts: SessionParts, tree: AgentTree, toolbox: Toolbox, lifecycle: HookLifecycle
+) -> tuple[Closer, ...]:
+    closers: list[Closer] = [tree.close, toolbox.close]
+    if parts.languages is not None:
+        closers.append(parts.languages.close)
+    closers += [parts.shells.close, lifecycle.end, parts.start.routes.close]
+    if folder := parts.start.history.scratch:
+        closers.append(lambda: _remove_folder(folder))
+    return tuple(closers)
 
 
 def _share_permissions(observers: tuple[LogObserver, ...], event: Durable) -> None:
@@ -280,20 +257,6 @@ def _attach_projection(journal: Journal, start: StartContext, projection: "Claud
     return lambda: (projection.path, projection.drain())
 
 
-def _build_advisor(start: StartContext, journal: Journal) -> Advisor:
-    """Build the auto mode judge; called when it is first needed."""
-    from bobstay.assembly.auto_mode_judge import SmallModel, choose_small_model
-
-    lists = start.loaded.settings.auto_mode
-    return SmallModel(
-        start.routes,
-        lambda: choose_small_model(lists.model, journal.state.model or start.model),
-        lists,
-        start.redactor,
-        cwd=start.cwd,
-    )
-
-
 def _resolve_directory(requested: str | None) -> str:
     try:
         folder = os.path.realpath(requested) if requested else os.getcwd()
@@ -304,15 +267,6 @@ def _resolve_directory(requested: str | None) -> str:
             "Choose a directory that can be read."
         ) from error
     return folder
-
-
-def _restore_state(start: StartContext, mode: str) -> State:
-    state = State()
-    for envelope in start.history.branch:
-        state = state.apply_child(envelope.event) if envelope.agent else state.apply(envelope.event)
-    # The permission mode comes from this start and not from the log, so that a resume never grants more than asked for.
-    model, chosen = ("", "") if start.options.model else (state.model, state.chosen)
-    return msgspec.structs.replace(state, mode=mode, running=False, model=model, chosen=chosen)
 
 
 def _replay(start: StartContext, tool_environment: ToolEnvironment, policy: Policy, auto: AutoModeApproval) -> None:

@@ -1,28 +1,24 @@
 """Builds the engines of sub-agents: the parts of their session, with a definition's prompt, tools, model and mode."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.build_agent import parse_effort
-from bobstay.assembly.session_hooks import SessionHooks, read_hook_entries
-from bobstay.assembly.session_library import SessionLibrary, read_prompt, skill_text
-from bobstay.assembly.start_context import StartContext
+from bobstay.assembly.session_hooks import read_hook_entries
+from bobstay.assembly.session_library import read_prompt, skill_text
+from bobstay.assembly.session_parts import SessionParts
 from bobstay.assembly.tool_services import build_services
 from bobstay.assembly.trust_policy import UntrustedJudge
-from bobstay.context.instructions import InstructionFiles, InstructionScope
+from bobstay.context.instructions import InstructionFiles
 from bobstay.engine.agent import Agent
 from bobstay.engine.agent_tree import FORK, AgentLimits, AgentSpawner
-from bobstay.engine.auto_mode import Advisor, AutoModeApproval
+from bobstay.engine.auto_mode import AutoModeApproval
 from bobstay.engine.child_journal import ChildJournal
 from bobstay.engine.driver import Driver
-from bobstay.engine.engine_ports import Approver
-from bobstay.engine.journal import Journal
 from bobstay.engine.limits import steps_of
 from bobstay.engine.reminders import INSTRUCTIONS, remind
 from bobstay.engine.running_agent import ChildEngine, ParentAgent
@@ -35,12 +31,11 @@ from bobstay.model.event import Prompted
 from bobstay.permissions.policy import Policy
 from bobstay.tools.agent_service import AgentRequest
 from bobstay.tools.base import Need
-from bobstay.tools.shell_session import ShellSession
 from bobstay.tools.tool_error import ToolError
 from bobstay.tools.tool_registry import ToolRegistry
 
 if TYPE_CHECKING:
-    from bobstay.tools.lsp.language_servers import LanguageServers
+    pass
 
 IDENTITY = """\
 You are a sub-agent of bobstay, a coding agent. Another agent gave you one task; nobody else talks to you. Do all of \
@@ -55,31 +50,12 @@ _LONGEST_WAIT = 600.0
 """Seconds a sub-agent waits for its background commands after its last answer."""
 
 
-class SessionParts(Struct, frozen=True):
-    """What the agents of a session share."""
-
-    start: StartContext
-    journal: Journal
-    policy: Policy
-    approver: Approver
-    hooks: SessionHooks
-    registry: ToolRegistry
-    """All tools there are for agents."""
-    shells: ShellSession
-    environment: dict[str, str]
-    spill: Path
-    limits: AgentLimits
-    instructions: InstructionScope
-    languages: "LanguageServers | None"
-    build_advisor: Callable[[], Advisor]
-
-
 class ChildAgents:
     """Implements `ChildBuilder` of the engine."""
 
-    def __init__(self, session: SessionParts, library: SessionLibrary) -> None:
+    def __init__(self, session: SessionParts) -> None:
         self._session = session
-        self._library = library
+        self._library = session.library
 
     async def prepare(self, request: AgentRequest, parent: ParentAgent) -> AgentStarted:
         definition = self._find(request.type)
@@ -122,7 +98,7 @@ class ChildAgents:
         session, definition = self._session, self._find(started.agent_type)
         policy = session.policy.for_agent(started.mode, started.worktree)
         shells = session.shells.for_agent(started.id)
-        instructions = InstructionFiles(session.instructions)
+        instructions = InstructionFiles(session.instructions.scope)
         services = build_services(
             session.start, policy, shells, journal, instructions, self._library, session.languages
         )
@@ -204,7 +180,7 @@ class ChildAgents:
     def _select_tools(self, definition: AgentDefinition, started: AgentStarted) -> ToolRegistry:
         # Nobody but the parent talks to it, and only its parent ends with structured output.
         unmet: set[Need] = {"person", "schema"}
-        if started.depth >= self._session.limits.depth:
+        if started.depth >= AgentLimits().depth:
             unmet.add("agents")
         return self._session.registry.select(definition.tools, definition.disallowed_tools, unmet)
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from bobstay.assembly import session as inner
 from bobstay.assembly.build_session import open_session
+from bobstay.assembly.session_totals import Totals
 from bobstay.config.options import Options, check_limits
 from bobstay.engine.engine_ports import Answer
 from bobstay.engine.state import State
@@ -137,7 +138,7 @@ class Session:
         return self._opened.state
 
     @property
-    def totals(self) -> inner.Totals:
+    def totals(self) -> Totals:
         return self._opened.totals()
 
     @property

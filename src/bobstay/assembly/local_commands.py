@@ -1,14 +1,12 @@
 """Built-in commands that are answered without the model: what fills the context, what it cost, another model."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from msgspec import Struct
 
+from bobstay.assembly.session_totals import Totals
 from bobstay.library.command_call import CommandCall
-
-if TYPE_CHECKING:
-    from bobstay.assembly.session import AgentSession
 
 ELSEWHERE = frozenset(
     (
@@ -19,13 +17,40 @@ ELSEWHERE = frozenset(
 """Commands that need a terminal or the console."""
 
 
+class CommandTarget(Protocol):
+    """What built-in commands need of a session."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def effort(self) -> str: ...
+
+    @property
+    def output_style(self) -> str: ...
+
+    async def set_model(self, model: str | None) -> str: ...
+
+    def set_effort(self, level: str) -> None: ...
+
+    def set_output_style(self, name: str) -> str: ...
+
+    def rename(self, title: str) -> None: ...
+
+    def context_usage(self) -> dict[str, Any]: ...
+
+    def totals(self) -> Totals: ...
+
+    def info(self) -> dict[str, Any]: ...
+
+
 class LocalAnswer(Struct, frozen=True):
     text: str
     command: str = ""
     """Its name for programs; "" for one that is not available."""
 
 
-async def answer_locally(session: "AgentSession", call: CommandCall) -> LocalAnswer | None:
+async def answer_locally(session: CommandTarget, call: CommandCall) -> LocalAnswer | None:
     """Carry out a built-in command; None if there is none of that name."""
     match call.name:
         case "model":
@@ -43,7 +68,7 @@ async def answer_locally(session: "AgentSession", call: CommandCall) -> LocalAns
     return None
 
 
-async def _set_model(session: "AgentSession", name: str) -> str:
+async def _set_model(session: CommandTarget, name: str) -> str:
     if not name:
         return f"The model is {session.model}."
     try:
@@ -52,7 +77,7 @@ async def _set_model(session: "AgentSession", name: str) -> str:
         return f"The model was not changed: {error}"
 
 
-def _set_effort(session: "AgentSession", level: str) -> str:
+def _set_effort(session: CommandTarget, level: str) -> str:
     if not level:
         return f"The effort is {session.effort or 'that of the model'}."
     try:
@@ -62,7 +87,7 @@ def _set_effort(session: "AgentSession", level: str) -> str:
     return f"Set effort to {level}."
 
 
-def _set_style(session: "AgentSession", name: str) -> str:
+def _set_style(session: CommandTarget, name: str) -> str:
     if not name:
         return f"The output style is {session.output_style}."
     try:
@@ -71,20 +96,20 @@ def _set_style(session: "AgentSession", name: str) -> str:
         return str(error)
 
 
-def _rename(session: "AgentSession", title: str) -> str:
+def _rename(session: CommandTarget, title: str) -> str:
     if not title:
         return "Give the new title: /rename TITLE"
     session.rename(title)
     return f"Renamed the session to {title}."
 
 
-def _describe_context(session: "AgentSession") -> str:
+def _describe_context(session: CommandTarget) -> str:
     usage = session.context_usage()
     lines = [f"{each['name']}: {each['tokens']:,} tokens" for each in usage.get("categories", ())]
     return "\n".join((f"{usage['model']}: {usage['totalTokens']:,} of {usage['maxTokens']:,} tokens", *lines))
 
 
-def _describe_cost(session: "AgentSession") -> str:
+def _describe_cost(session: CommandTarget) -> str:
     totals = session.totals()
     lines = [
         f"{name}: {each.usage.input:,} input, {each.usage.output:,} output, {each.usage.cache_read:,} cache read, "
@@ -94,11 +119,11 @@ def _describe_cost(session: "AgentSession") -> str:
     return "\n".join((f"Total cost: ${totals.cost_usd:.4f}", f"API time: {totals.api_ms / 1000:.1f} s", *lines))
 
 
-def _describe_agents(session: "AgentSession") -> str:
+def _describe_agents(session: CommandTarget) -> str:
     return "\n".join(f"{row['name']}: {row['description']}" for row in session.info()["agents"]) or "There are none."
 
 
-_REPORTS: "dict[str, Callable[[AgentSession], str]]" = {
+_REPORTS: dict[str, Callable[[CommandTarget], str]] = {
     "agents": _describe_agents,
     "context": _describe_context,
     "cost": _describe_cost,

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from bobstay.context.instructions import as_reminder, visible
-from bobstay.context.mentions import Mention, find_mentions
+from bobstay.context.mentions import FileMention, find_mentions
 from bobstay.engine.event_redaction import redact_parts
 from bobstay.engine.reminders import MENTION, NESTED_INSTRUCTIONS, remind
 from bobstay.engine.tool_environment import shows_everything
@@ -46,7 +46,7 @@ async def attach_mentions(toolbox: Toolbox, blocks: tuple[Block, ...]) -> list[D
 
 
 class _Attachment:
-    def __init__(self, toolbox: Toolbox, mention: Mention) -> None:
+    def __init__(self, toolbox: Toolbox, mention: FileMention) -> None:
         self._toolbox = toolbox
         self._mention = mention
         self._id = new_id()
@@ -118,7 +118,7 @@ class _Attachment:
         return given
 
 
-def _find(mention: Mention, context: Context) -> str:
+def _find(mention: FileMention, context: Context) -> str:
     for candidate in mention.candidates:
         path = absolute_path(candidate, context)
         try:
@@ -133,7 +133,7 @@ def _texts(event: Prompted) -> list[Text]:
     return [block for block in event.blocks if isinstance(block, Text)]
 
 
-def _left_out(mention: Mention, why: str) -> Noted:
+def _left_out(mention: FileMention, why: str) -> Noted:
     return Noted(make_printable(f"@{visible(mention.path)} was not attached: {why.strip().rstrip('.')}."), "notice")
 
 

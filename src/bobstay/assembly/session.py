@@ -5,7 +5,6 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from bobstay.assembly.background_commands import BackgroundCommands
@@ -15,6 +14,7 @@ from bobstay.assembly.context_usage import context_usage
 from bobstay.assembly.local_commands import BUILT_IN, answer_locally
 from bobstay.assembly.prompt_facts import list_library
 from bobstay.assembly.session_library import SessionLibrary
+from bobstay.assembly.session_totals import ModelTotals, Totals
 from bobstay.assembly.start_context import StartContext
 from bobstay.engine.agent_tree import AgentTree
 from bobstay.engine.driver import Driver
@@ -27,7 +27,7 @@ from bobstay.library.discovery import add_host_agents
 from bobstay.library.listing import agent_rows, command_rows, slash_names
 from bobstay.model.event import Event, InputQueued, ModeChanged
 from bobstay.model.ids import new_id
-from bobstay.model.message import Block, Text, Usage
+from bobstay.model.message import Block, Text
 from bobstay.model.session_events import SessionChanged
 from bobstay.providers.thinking import EFFORTS
 from bobstay.redaction.redactor import Redactor
@@ -47,23 +47,6 @@ class UnknownMode(ValueError):  # noqa: N818 - the name says what happened
 
 class BypassNotLaunched(ValueError):  # noqa: N818 - the name says what happened
     """Bypassing permissions was not allowed when the program was started."""
-
-
-class ModelTotals(Struct, frozen=True):
-    usage: Usage
-    cost: float
-    window: int
-    max_output: int
-
-
-class Totals(Struct, frozen=True):
-    """Usage and cost over the whole life of the session, including earlier runs."""
-
-    cost_usd: float
-    api_ms: int
-    models: dict[str, ModelTotals]
-    lines_added: int = 0
-    lines_removed: int = 0
 
 
 class AgentSession:

@@ -12,7 +12,7 @@ from bobstay.model.event import Prompted
 from bobstay.model.message import text_of
 
 if TYPE_CHECKING:
-    from bobstay.context.output_styles import OutputStyle, StyleFolder
+    from bobstay.context.output_styles import StyleFolder, StyleText
 
 DEFAULT_STYLE = "default"
 
@@ -61,18 +61,18 @@ class SessionStyles:
         self.current = style.name
         return self._reminder(style, told=told)
 
-    def _choose(self, name: str) -> "OutputStyle | None":
+    def _choose(self, name: str) -> "StyleText | None":
         from bobstay.context.output_styles import choose_style
 
         return choose_style(name, self._find())
 
-    def _reminder(self, style: "OutputStyle", *, told: bool) -> list[Prompted]:
+    def _reminder(self, style: "StyleText", *, told: bool) -> list[Prompted]:
         from bobstay.context.output_styles import style_reminder
 
         text = self._start.redactor.redact(style_reminder(style, told=told))
         return [remind(text, OUTPUT_STYLE)] if text else []
 
-    def _find(self) -> "dict[str, OutputStyle]":
+    def _find(self) -> "dict[str, StyleText]":
         from bobstay.context.output_styles import find_styles
 
         return find_styles(self._folders())

@@ -10,7 +10,7 @@ _PUNCTUATION = ".;:!?)]}'*"
 LONGEST = 4096
 
 
-class Mention(Struct, frozen=True):
+class FileMention(Struct, frozen=True):
     path: str
     """As it was written."""
     first: int = 0
@@ -27,9 +27,9 @@ class Mention(Struct, frozen=True):
         return (self.path, bare) if self.sentence and bare not in ("", self.path) else (self.path,)
 
 
-def find_mentions(text: str) -> list[Mention]:
+def find_mentions(text: str) -> list[FileMention]:
     """Return the mentions in a text, each once, in their order. Whether there are such files is not looked at."""
-    found: dict[Mention, None] = {}
+    found: dict[FileMention, None] = {}
     for match in _MENTION.finditer(text) if "@" in text else ():
         quoted, lines, plain = match.groups()
         written = f"{quoted}{lines or ''}" if quoted else plain.rstrip(",")
@@ -39,11 +39,11 @@ def find_mentions(text: str) -> list[Mention]:
     return list(found)
 
 
-def _parse(written: str, *, sentence: bool) -> Mention | None:
+def _parse(written: str, *, sentence: bool) -> FileMention | None:
     for text in (written, written.rstrip(_PUNCTUATION)) if sentence else (written,):
         if lines := _LINES.search(text):
             path, first = text[: lines.start()], int(lines[1])
             last = int(lines[2]) if lines[2] else first
             if path and len(path) <= LONGEST:
-                return Mention(path, max(first, 1), max(first, last, 1))
-    return Mention(written, sentence=sentence) if written and len(written) <= LONGEST else None
+                return FileMention(path, max(first, 1), max(first, last, 1))
+    return FileMention(written, sentence=sentence) if written and len(written) <= LONGEST else None

@@ -31,7 +31,7 @@ Work together with a person who wants to learn by doing.
 - Say in two or three sentences why things are done this way here, as they come up."""
 
 
-class OutputStyle(Struct, frozen=True):
+class StyleText(Struct, frozen=True):
     name: str
     text: str = ""
     description: str = ""
@@ -50,13 +50,13 @@ class StyleFolder(Struct, frozen=True):
 
 
 BUILT_IN = (
-    OutputStyle(DEFAULT, description="Does the work and answers briefly"),
-    OutputStyle("Explanatory", _EXPLANATORY, "Explains its decisions while it works"),
-    OutputStyle("Learning", _LEARNING, "Leaves pieces of code to you, and talks them over"),
+    StyleText(DEFAULT, description="Does the work and answers briefly"),
+    StyleText("Explanatory", _EXPLANATORY, "Explains its decisions while it works"),
+    StyleText("Learning", _LEARNING, "Leaves pieces of code to you, and talks them over"),
 )
 
 
-def find_styles(folders: Iterable[StyleFolder]) -> dict[str, OutputStyle]:
+def find_styles(folders: Iterable[StyleFolder]) -> dict[str, StyleText]:
     """Return all styles by name. A later folder replaces what an earlier one has under the same name."""
     found = {style.name: style for style in BUILT_IN}
     for folder in folders:
@@ -65,21 +65,21 @@ def find_styles(folders: Iterable[StyleFolder]) -> dict[str, OutputStyle]:
     return found
 
 
-def choose_style(name: str, styles: dict[str, OutputStyle]) -> OutputStyle | None:
+def choose_style(name: str, styles: dict[str, StyleText]) -> StyleText | None:
     """Return the style of a name, whose case matters only where two differ in nothing else."""
     if name in styles:
         return styles[name]
     return next((style for each, style in styles.items() if each.casefold() == name.casefold()), None)
 
 
-def style_reminder(style: OutputStyle, *, told: bool = False) -> str:
+def style_reminder(style: StyleText, *, told: bool = False) -> str:
     """Return what the model is told of a style; "" for none. `told`: another style was told before."""
     if style.text:
         return as_reminder(f"The person chose the output style {style.name}. Follow it.\n\n{style.text}")
     return as_reminder(_BACK) if told else ""
 
 
-def _read_folder(folder: StyleFolder) -> list[OutputStyle]:
+def _read_folder(folder: StyleFolder) -> list[StyleText]:
     reach = FileReach(folder.links)
     try:
         names = sorted(name for name in os.listdir(folder.path) if name.endswith(".md"))[:_MOST]
@@ -89,7 +89,7 @@ def _read_folder(folder: StyleFolder) -> list[OutputStyle]:
     return [style for path in paths if is_within_reach(path, reach) and (style := _read_style(path, folder.prefix))]
 
 
-def _read_style(path: str, prefix: str) -> OutputStyle | None:
+def _read_style(path: str, prefix: str) -> StyleText | None:
     text = read_instruction(path)
     if text is None:
         return None
@@ -97,4 +97,4 @@ def _read_style(path: str, prefix: str) -> OutputStyle | None:
     stem = os.path.splitext(os.path.basename(path))[0]
     name = " ".join(header_text(header, "name").split())[:_LONGEST_NAME] or stem
     keeps = header_text(header, "keep-coding-instructions").lower() in _TRUE
-    return OutputStyle(prefix + visible(name), body.strip(), header_text(header, "description"), keeps)
+    return StyleText(prefix + visible(name), body.strip(), header_text(header, "description"), keeps)

@@ -12,7 +12,7 @@ from bobstay.engine.agent import Agent
 from bobstay.engine.child_journal import ChildJournal, RestoredChild, forked, restore_child
 from bobstay.engine.event_redaction import redact_event
 from bobstay.engine.journal import Journal
-from bobstay.engine.running_agent import ChildEngine, ParentAgent, RunningAgent
+from bobstay.engine.running_agent import ChildEngine, ParentAgent, RunningAgent, RunningAgents
 from bobstay.engine.state import State
 from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.event import Durable, Event
@@ -63,7 +63,7 @@ class ChildBuilder(Protocol):
 class AgentTree:
     """One per session."""
 
-    def __init__(self, builder: ChildBuilder, redactor: Redactor, limits: AgentLimits) -> None:
+    def __init__(self, builder: ChildBuilder, running: RunningAgents, redactor: Redactor, limits: AgentLimits) -> None:
         self.limits = limits
         self.listeners: list[Callable[[AgentStarted, Event], None]] = []
         """Called with each event of a sub-agent, stored or live, and with its start and end."""
@@ -71,7 +71,8 @@ class AgentTree:
         """Called with each event a sub-agent stored, for what all agents of a session share, such as permissions."""
         self._builder = builder
         self._redactor = redactor
-        self._running: dict[str, RunningAgent] = {}
+        self._all = running
+        self._running = running.by_id
         self._agents: dict[str, Agent] = {}
         """Agents that may start others, by id; "" for the session's own."""
 
@@ -81,7 +82,7 @@ class AgentTree:
 
     def list_running(self, parent: str | None = None) -> list[RunningAgent]:
         """The sub-agents that run; with `parent`, those that the agent with this id started."""
-        return [each for each in self._running.values() if parent is None or each.parent.journal.agent == parent]
+        return list(self._running.values()) if parent is None else self._all.of(parent)
 
     # ------------------------------------------------------------ start and resume
 

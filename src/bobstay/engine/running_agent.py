@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from bobstay.engine.driver import Driver
 from bobstay.engine.journal import Journal
-from bobstay.engine.turn_hooks import run_hooks
+from bobstay.engine.turn_hooks import before_agent
 from bobstay.model.agent_events import AgentEnded, AgentStarted, AgentStatus
 from bobstay.model.event import Ending, Event, InputQueued, MessageDone, RunDone, ToolDone
 from bobstay.model.ids import new_id
@@ -43,6 +43,17 @@ class ChildEngine(Struct, frozen=True):
     """Waits until something that it runs in the background ends; False if there is nothing to wait for."""
     close: Callable[[], Awaitable[str]]
     """Releases what it holds. Returns the worktree that is left, if any."""
+
+
+class RunningAgents:
+    """The sub-agents of a session that run, by id."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, RunningAgent] = {}
+
+    def of(self, parent: str) -> "list[RunningAgent]":
+        """Those that the agent with this id started; "" for the session's own."""
+        return [each for each in self.by_id.values() if each.parent.journal.agent == parent]
 
 
 class RunningAgent:
@@ -109,7 +120,7 @@ class RunningAgent:
 
     async def _blocks(self, prompt: str) -> tuple[Block, ...]:
         """Return the prompt, and what SubagentStart hooks add."""
-        outcome = await run_hooks(self._engine.driver.agent.toolbox, "SubagentStart", subject=self.started.agent_type)
+        outcome = await before_agent(self._engine.driver.agent.toolbox)
         context = tuple(Text(f"<system-reminder>\n{text}\n</system-reminder>") for text in outcome.context if text)
         return (*context, Text(prompt))
 

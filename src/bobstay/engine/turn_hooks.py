@@ -94,15 +94,6 @@ async def before_expansion(toolbox: Toolbox, prompt: str, *, command: str, argum
     return await run_hooks(toolbox, "UserPromptExpansion", command, expansion_type="slash_command", **fields)
 
 
-async def before_compaction(toolbox: Toolbox, trigger: str, instructions: str) -> HookOutcome:
-    """Run the hooks for a compaction. `block` prevents it; their context joins the instructions."""
-    return await run_hooks(toolbox, "PreCompact", trigger, trigger=trigger, custom_instructions=instructions)
-
-
-async def after_compaction(toolbox: Toolbox, trigger: str, summary: str) -> HookOutcome:
-    return await run_hooks(toolbox, "PostCompact", trigger, trigger=trigger, compact_summary=summary)
-
-
 async def before_elicitation(
     toolbox: Toolbox, server: str, message: str, *, mode: str, schema: dict[str, Any]
 ) -> HookOutcome:

@@ -39,9 +39,6 @@ class Library(Struct, frozen=True):
         folded = name.casefold()
         return next((each for each in self.agents if each.name.casefold() == folded), None)
 
-    def find_style(self, name: str) -> OutputStyle | None:
-        return next((each for each in self.styles if each.name == name), None)
-
     def add_skills(self, skills: Sequence[CommandDefinition]) -> "Library":
         """Return a library that also has skills of subfolders. A name that is taken gets its folder before it."""
         taken = {each.key for each in self.commands}

@@ -63,11 +63,6 @@ def skill_names(library: Library, active: Collection[str] = ()) -> list[str]:
     return [each.key for each in listed if each.described and each.user_invocable]
 
 
-def style_names(library: Library) -> list[str]:
-    """Return the output styles to choose from; `default` is that of the system prompt itself."""
-    return ["default", *(style.name for style in library.styles if style.name != "default")]
-
-
 def command_rows(library: Library, active: Collection[str] = ()) -> list[dict[str, Any]]:
     """Return the commands as the answer to `initialize` lists them."""
     return [

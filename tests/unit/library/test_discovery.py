@@ -380,8 +380,7 @@ def test_output_styles_have_names_and_keep_what_they_say(folders: UserFolders) -
         ("Keep", True),
         ("plain", False),
     ]
-    keep = found.find_style("Keep")
-    assert keep is not None
+    keep = next(style for style in found.styles if style.name == "Keep")
     assert read_body(keep).text == "BODY"
 
 
@@ -397,7 +396,7 @@ def test_a_folder_that_is_not_trusted_replaces_nothing(folders: UserFolders) -> 
     for trusted in (True, False):
         found = library(folders, trusted=trusted)
         definitions = (
-            found.find_style("S"),
+            next((style for style in found.styles if style.name == "S"), None),
             found.find_agent("a"),
             found.find_agent("plan"),
             found.find_command("init"),

@@ -7,7 +7,6 @@ from bobstay.library.definition import (
     CommandDefinition,
     DefinitionOrigin,
     DefinitionSource,
-    OutputStyle,
 )
 from bobstay.library.library import Library
 from bobstay.library.listing import (
@@ -22,7 +21,6 @@ from bobstay.library.listing import (
     list_for_model,
     skill_names,
     slash_names,
-    style_names,
 )
 
 
@@ -106,11 +104,6 @@ def test_a_skill_with_paths_is_listed_once_a_matching_file_was_read() -> None:
     assert list_for_model(library.commands, active={"b"}) == "- a: Does a\n- b: Does b"
     assert (slash_names(library, {"b"}), skill_names(library, {"b"})) == (["a", "b"], ["a", "b"])
     assert [row["name"] for row in command_rows(library, {"b"})] == ["a", "b"]
-
-
-def test_the_default_style_can_always_be_chosen() -> None:
-    styles = (OutputStyle(name="Mine", origin=DefinitionOrigin("user")),)
-    assert style_names(Library(styles=styles)) == ["default", "Mine"]
 
 
 def test_fields_that_are_ignored_are_named_once() -> None:

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
-from bobstay.tools.builtin.agent import require_agents
+from bobstay.tools.builtin.agent_tool import require_agents
 
 
 class SendMessageArgs(Args, frozen=True):

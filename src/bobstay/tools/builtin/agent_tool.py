@@ -33,7 +33,7 @@ class AgentArgs(Args, frozen=True):
     ] = ""
 
 
-class Agent(Tool[AgentArgs]):
+class AgentTool(Tool[AgentArgs]):
     name = "Agent"
     aliases = ("Task",)
     hint = "sub-agent, delegate, parallel work, explore, plan, worker, fork"
