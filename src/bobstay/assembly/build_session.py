@@ -13,6 +13,8 @@ from bobstay.assembly.command_runner import CommandRunner, activate_skill
 from bobstay.assembly.hook_lifecycle import HookLifecycle
 from bobstay.assembly.prompt_facts import build_prompt
 from bobstay.assembly.provider_access import resolve_provider_access
+from bobstay.assembly.server_connector import ServerConnector
+from bobstay.assembly.server_presence import HostPorts
 from bobstay.assembly.session import AgentSession, Closer, Mirror
 from bobstay.assembly.session_hooks import HookWatcher
 from bobstay.assembly.session_log import OpenedLog, open_log
@@ -66,7 +68,7 @@ class NoHooks:
         return NO_OPINION
 
 
-async def open_session(
+async def open_session(  # noqa: PLR0913 - the one place where a caller gives all of it
     options: Options,
     approver: Approver | None = None,
     hooks: Hooks | None = None,
@@ -75,8 +77,11 @@ async def open_session(
     environment: Environment | None = None,
     hook_watcher: HookWatcher | None = None,
     history: OpenedLog | None = None,
+    ports: HostPorts | None = None,
 ) -> AgentSession:
     """Build a session. `history` is a log that the caller has already opened, to continue with.
+
+    `ports` are what a host does for MCP servers.
 
     Raises:
         StartError: with a text for a person.
@@ -84,7 +89,9 @@ async def open_session(
     try:
         start = _prepare(options, environment or Environment.read(), history)
         try:
-            session = await _assemble(start, approver or NoApprover(), hooks or NoHooks(), tools, hook_watcher)
+            session = await _assemble(
+                start, approver or NoApprover(), hooks or NoHooks(), tools, hook_watcher, ports or HostPorts()
+            )
         except BaseException:
             start.history.log.close()
             raise
@@ -140,7 +147,12 @@ def _prepare(options: Options, environment: Environment, history: OpenedLog | No
 
 
 async def _assemble(
-    start: StartContext, approver: Approver, host: Hooks, tools: tuple[Tool[Any], ...], watcher: HookWatcher | None
+    start: StartContext,
+    approver: Approver,
+    host: Hooks,
+    tools: tuple[Tool[Any], ...],
+    watcher: HookWatcher | None,
+    ports: HostPorts,
 ) -> AgentSession:
     """Build the session, each part from those before it."""
     parts = build_parts(start, approver, host, tools, watcher)
@@ -149,10 +161,12 @@ async def _assemble(
     projection = _build_projection(start)
     toolbox = _build_toolbox(parts, spawner, projection)
     services = toolbox.tool_environment.services
+    servers = ServerConnector(parts, toolbox, ports)
+    servers.begin()
     services.judge_task = partial(judge_task, toolbox)
     commands = None
     if not start.options.disable_slash_commands:
-        commands = services.skills = CommandRunner(start, parts.library, toolbox, spawner)
+        commands = services.skills = CommandRunner(start, parts.library, toolbox, spawner, servers)
     prompt = build_prompt(
         start, toolbox.tool_environment, parts.instructions, parts.library, toolbox.registry, parts.lead
     )
@@ -164,20 +178,21 @@ async def _assemble(
     return AgentSession(
         start,
         Driver(agent, parts.journal, session_start, prompt.opening),
-        prompt.styles,
-        parts.background,
-        tree,
-        parts.library,
-        commands,
+        styles=prompt.styles,
+        background=parts.background,
+        agents=tree,
+        library=parts.library,
+        commands=commands,
+        servers=servers,
         can_bypass=parts.can_bypass,
-        closers=_list_closers(parts, tree, toolbox, lifecycle),
+        closers=_list_closers(parts, tree, toolbox, lifecycle, servers),
         mirror=_attach_projection(parts.journal, start, projection),
     )
 
 
 def _build_toolbox(parts: SessionParts, spawner: AgentSpawner, projection: "ClaudeProjection | None") -> Toolbox:
     """Build the toolbox of the session's own agent."""
-    start, policy, registry, lead = parts.start, parts.policy, parts.registry, parts.lead
+    start, policy, registry, lead = parts.start, parts.policy, parts.tools.registry, parts.lead
     tool_environment = ToolEnvironment(
         session_id=start.session_id,
         root=Path(start.cwd),
@@ -217,12 +232,12 @@ def _observe(parts: SessionParts, toolbox: Toolbox, tree: AgentTree) -> None:
 
 
 def _list_closers(
-    parts: SessionParts, tree: AgentTree, toolbox: Toolbox, lifecycle: HookLifecycle
+    parts: SessionParts, tree: AgentTree, toolbox: Toolbox, lifecycle: HookLifecycle, servers: ServerConnector
 ) -> tuple[Closer, ...]:
     closers: list[Closer] = [tree.close, toolbox.close]
     if parts.languages is not None:
         closers.append(parts.languages.close)
-    closers += [parts.shells.close, lifecycle.end, parts.start.routes.close]
+    closers += [servers.close, parts.shells.close, lifecycle.end, parts.start.routes.close]
     if folder := parts.start.history.scratch:
         closers.append(lambda: _remove_folder(folder))
     return tuple(closers)

@@ -123,6 +123,7 @@ class ChildAgents:
             redactor=session.start.redactor,
             auto=auto,
             concurrency=session.start.loaded.settings.max_concurrent_tools or 10,
+            hidden=session.tools.hidden,
         )
         journal.observers += (policy, tool_environment, auto)
         background = BackgroundCommands(journal, shells, spawner.running)
@@ -182,7 +183,7 @@ class ChildAgents:
         unmet: set[Need] = {"person", "schema"}
         if started.depth >= AgentLimits().depth:
             unmet.add("agents")
-        return self._session.registry.select(definition.tools, definition.disallowed_tools, unmet)
+        return self._session.tools.registry.select(definition.tools, definition.disallowed_tools, unmet)
 
     def _build_agent(
         self, started: AgentStarted, definition: AgentDefinition, toolbox: Toolbox, parent: Agent

@@ -1,8 +1,10 @@
 """Calls the commands and skills of a session: for a person who types `/name`, and for the model."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from bobstay.assembly.build_agent import parse_effort
+from bobstay.assembly.server_connector import ServerConnector
 from bobstay.assembly.session_hooks import SessionHooks, read_hook_entries
 from bobstay.assembly.session_library import SessionLibrary
 from bobstay.assembly.start_context import StartContext
@@ -10,7 +12,7 @@ from bobstay.engine.prompt_expansion import ExpandedPrompt
 from bobstay.engine.reminders import remind
 from bobstay.engine.toolbox import PreparedCall, Refused, Toolbox
 from bobstay.engine.turn_hooks import before_expansion, context_of
-from bobstay.library.command_call import CommandCall, format_call
+from bobstay.library.command_call import CommandCall, format_call, split_arguments
 from bobstay.library.command_text import Expansion, expand_command
 from bobstay.library.definition import CommandDefinition
 from bobstay.library.definition_body import BodyUnreadableError, read_body
@@ -39,17 +41,27 @@ class CommandFailedError(Exception):
 class CommandRunner:
     """One per session. The toolbox is that of the session's own agent."""
 
-    def __init__(self, start: StartContext, library: SessionLibrary, toolbox: Toolbox, agents: AgentService) -> None:
+    def __init__(
+        self,
+        start: StartContext,
+        library: SessionLibrary,
+        toolbox: Toolbox,
+        agents: AgentService,
+        servers: ServerConnector,
+    ) -> None:
         self._start = start
         self._library = library
         self._toolbox = toolbox
         self._agents = agents
+        self._servers = servers
 
     # ------------------------------------------------------------ for a person
 
     async def expand(self, call: CommandCall, typed: str) -> ExpandedPrompt:
         """Return what a call that a person typed stands for."""
         command = self._library.current.find_command(call.name)
+        if command is None and call.name.startswith("mcp__"):
+            return await self._expand_prompt(call, typed)
         if command is None:
             text = _UNKNOWN.format(name=call.name.replace("<", "&lt;"))
             return ExpandedPrompt((Text(typed),), (remind(text, UNKNOWN_COMMAND),))
@@ -78,6 +90,32 @@ class CommandRunner:
             model=command.model if command.model != "inherit" else "",
             effort=parse_effort(command.effort),
         )
+
+    def prompt_rows(self) -> list[dict[str, Any]]:
+        """The prompts of MCP servers as commands, as the answer to `initialize` lists them."""
+        if self._servers.current is None:
+            return []
+        commands = self._servers.current.servers.commands()
+        return [
+            {"name": each.name, "description": each.description, "argumentHint": each.argument_hint}
+            for each in commands
+        ]
+
+    async def _expand_prompt(self, call: CommandCall, typed: str) -> ExpandedPrompt:
+        """Return what a prompt of an MCP server says."""
+        from bobstay.mcp.mcp_servers import McpRequestError
+
+        servers = self._servers.connect().servers
+        if not any(each.name == call.name for each in servers.commands()):
+            text = _UNKNOWN.format(name=call.name.replace("<", "&lt;"))
+            return ExpandedPrompt((Text(typed),), (remind(text, UNKNOWN_COMMAND),))
+        try:
+            parts = await servers.run_prompt(
+                call.name, split_arguments(call.arguments), self._toolbox.tool_environment.spill
+            )
+        except McpRequestError as error:
+            return self._answered(call, str(error))
+        return ExpandedPrompt((Text(format_call(call)), *parts))
 
     def _answered(self, call: CommandCall, answer: str) -> ExpandedPrompt:
         """The prompt of a command that ended without the model, which reads of it with the next prompt."""

@@ -6,7 +6,9 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from bobstay.assembly.session_totals import Totals
-from bobstay.library.command_call import CommandCall
+from bobstay.engine.prompt_expansion import ExpandedPrompt
+from bobstay.library.command_call import CommandCall, format_call
+from bobstay.model.message import Text
 
 ELSEWHERE = frozenset(
     (
@@ -66,6 +68,13 @@ async def answer_locally(session: CommandTarget, call: CommandCall) -> LocalAnsw
     if call.name in ELSEWHERE:
         return LocalAnswer(f"/{call.name} is not available in this environment: it needs the terminal or the console.")
     return None
+
+
+def as_local_answer(call: CommandCall, answer: LocalAnswer) -> ExpandedPrompt:
+    """Return the prompt of a command that was answered without the model, which reads of it with the next prompt."""
+    told = Text(f"<local-command-stdout>{answer.text}</local-command-stdout>")
+    command = answer.command.replace("-", "_")
+    return ExpandedPrompt((Text(format_call(call)), told), answer=answer.text, local_command=command)
 
 
 async def _set_model(session: CommandTarget, name: str) -> str:
@@ -140,3 +149,7 @@ BUILT_IN = {
     "usage": "show what the session has used",
 }
 """Names and descriptions, for lists."""
+BUILT_IN_ROWS = [
+    {"name": name, "description": text, "argumentHint": "", "builtin": True} for name, text in BUILT_IN.items()
+]
+"""As the answer to `initialize` lists them."""

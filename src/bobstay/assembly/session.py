@@ -11,8 +11,9 @@ from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.build_agent import parse_effort
 from bobstay.assembly.command_runner import CommandRunner
 from bobstay.assembly.context_usage import context_usage
-from bobstay.assembly.local_commands import BUILT_IN, answer_locally
+from bobstay.assembly.local_commands import BUILT_IN, BUILT_IN_ROWS, answer_locally, as_local_answer
 from bobstay.assembly.prompt_facts import list_library
+from bobstay.assembly.server_connector import ServerConnector
 from bobstay.assembly.session_library import SessionLibrary
 from bobstay.assembly.session_totals import ModelTotals, Totals
 from bobstay.assembly.start_context import StartContext
@@ -22,18 +23,19 @@ from bobstay.engine.prompt_expansion import ExpandedPrompt
 from bobstay.engine.reminders import LISTING
 from bobstay.engine.running_agent import ParentAgent
 from bobstay.engine.state import State
-from bobstay.library.command_call import format_call, parse_call
+from bobstay.library.command_call import parse_prompt
 from bobstay.library.discovery import add_host_agents
 from bobstay.library.listing import agent_rows, command_rows, slash_names
 from bobstay.model.event import Event, InputQueued, ModeChanged
 from bobstay.model.ids import new_id
-from bobstay.model.message import Block, Text
+from bobstay.model.message import Block, Text, text_of
 from bobstay.model.session_events import SessionChanged
 from bobstay.providers.thinking import EFFORTS
 from bobstay.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
     from bobstay.assembly.session_styles import SessionStyles
+    from bobstay.mcp.mcp_servers import McpServers
 
 Closer: TypeAlias = Callable[[], Awaitable[None]]
 Mirror: TypeAlias = Callable[[], tuple[str, list[dict[str, Any]]]]
@@ -56,12 +58,13 @@ class AgentSession:
         self,
         start: StartContext,
         driver: Driver,
+        *,
         styles: "SessionStyles | None",
         background: BackgroundCommands,
         agents: AgentTree,
         library: SessionLibrary,
         commands: CommandRunner | None,
-        *,
+        servers: ServerConnector,
         can_bypass: bool,
         closers: tuple[Closer, ...] = (),
         mirror: Mirror | None = None,
@@ -74,6 +77,7 @@ class AgentSession:
         self.agents = agents
         self.library = library
         self._commands = commands
+        self._servers = servers
         self.cwd = Path(start.cwd)
         self.can_bypass = can_bypass
         self.warnings = start.warnings
@@ -119,7 +123,8 @@ class AgentSession:
         """Names of the commands that a person may call."""
         if self._commands is None:
             return ()
-        return (*sorted({*slash_names(self.library.current, self.library.active), *BUILT_IN}),)
+        prompts = [row["name"] for row in self._commands.prompt_rows()]
+        return (*sorted({*slash_names(self.library.current, self.library.active), *BUILT_IN, *prompts}),)
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -170,14 +175,11 @@ class AgentSession:
 
     async def _expand(self, blocks: tuple[Block, ...]) -> ExpandedPrompt | None:
         """Return what a prompt that calls a command stands for; None for any other prompt."""
-        first = blocks[0] if blocks else None
-        if self._commands is None or not isinstance(first, Text) or (call := parse_call(first.text)) is None:
+        if self._commands is None or (call := parse_prompt(blocks)) is None:
             return None
         if (answer := await answer_locally(self, call)) is not None:
-            told = Text(f"<local-command-stdout>{answer.text}</local-command-stdout>")
-            prompt = (Text(format_call(call)), told)
-            return ExpandedPrompt(prompt, answer=answer.text, local_command=answer.command.replace("-", "_"))
-        expanded = await self._commands.expand(call, first.text)
+            return as_local_answer(call, answer)
+        expanded = await self._commands.expand(call, text_of(blocks[:1]))
         return replace(expanded, blocks=(*expanded.blocks, *blocks[1:]))
 
     def steer(
@@ -190,7 +192,7 @@ class AgentSession:
     ) -> str:
         """Send a message to a busy session: read after the running tool, or queued for the next turn."""
         given: tuple[Block, ...] = (Text(blocks),) if isinstance(blocks, str) else blocks
-        if not verbatim and given and isinstance(given[0], Text) and given[0].text.startswith("/"):
+        if not verbatim and parse_prompt(given) is not None:
             how = "queue"  # a command is a turn of its own
         queued = InputQueued(new_id(), given, how, client_id, verbatim)
         self._driver.queue(queued)
@@ -201,11 +203,14 @@ class AgentSession:
         return self._with_agents(self._driver.resume_turn())
 
     def _with_agents(self, turn: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-        """First continue sub-agents in the background that the end of an earlier process interrupted, if any."""
-        return self._resume_agents(turn) if self.state.running_agents and not self.agents.list_running() else turn
+        """First wait for MCP servers, and continue sub-agents that the end of an earlier process interrupted."""
+        interrupted = self.state.running_agents and not self.agents.list_running()
+        return self._after_preparation(turn) if interrupted or self._servers.current is not None else turn
 
-    async def _resume_agents(self, turn: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-        await self.agents.resume_background(ParentAgent(self._driver.journal))
+    async def _after_preparation(self, turn: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+        self._driver.opening += await self._servers.prepare_turn()
+        if not self.agents.list_running():
+            await self.agents.resume_background(ParentAgent(self._driver.journal))
         async with aclosing(turn):
             async for event in turn:
                 yield event
@@ -261,6 +266,21 @@ class AgentSession:
         route = self._models.route(name)
         self._driver.set_model(name)
         return route.name
+
+    @property
+    def servers(self) -> "McpServers | None":
+        """The MCP servers, if there are any."""
+        return self._servers.current.servers if self._servers.current is not None else None
+
+    async def set_host_servers(self, entries: dict[str, Any]) -> dict[str, Any]:
+        """Connect the servers that a host gives instead of those it gave before; returns what changed."""
+        servers = self._servers.connect()
+        servers.named = True
+        return await servers.servers.set_servers(entries, self._start.environment.all_variables)
+
+    def require_servers(self) -> "McpServers":
+        """The MCP servers, of which there may be none yet."""
+        return self._servers.connect().servers
 
     @property
     def effort(self) -> str:
@@ -323,10 +343,7 @@ class AgentSession:
     def _command_rows(self) -> list[dict[str, Any]]:
         if self._commands is None:
             return []
-        built_in = [
-            {"name": name, "description": text, "argumentHint": "", "builtin": True} for name, text in BUILT_IN.items()
-        ]
-        return [*command_rows(self.library.current, self.library.active), *built_in]
+        return [*command_rows(self.library.current, self.library.active), *self._commands.prompt_rows(), *BUILT_IN_ROWS]
 
     def mirror(self) -> tuple[str, list[dict[str, Any]]]:
         """Return the path of the transcript in the SDK's format, and its lines since the last call."""

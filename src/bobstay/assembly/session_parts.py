@@ -33,6 +33,14 @@ if TYPE_CHECKING:
     from bobstay.tools.lsp.language_servers import LanguageServers
 
 
+class SharedTools(Struct):
+    """The tools there are for agents; those of MCP servers come and go."""
+
+    registry: ToolRegistry
+    hidden: frozenset[str] = frozenset()
+    """Tools whose schemas are sent only after a search."""
+
+
 class SessionParts(Struct, frozen=True, kw_only=True):
     start: StartContext
     journal: Journal
@@ -49,8 +57,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     instructions: InstructionFiles
     languages: "LanguageServers | None"
     services: ToolServices
-    registry: ToolRegistry
-    """All tools there are for agents."""
+    tools: SharedTools
     shells: ShellSession
     environment: dict[str, str]
     spill: Path
@@ -110,7 +117,7 @@ def build_parts(
         instructions=instructions,
         languages=languages,
         services=services,
-        registry=registry,
+        tools=SharedTools(registry),
         shells=shells,
         environment=environment,
         spill=spill,

@@ -86,6 +86,8 @@ def _next(turn: TurnState, *, resumed: bool) -> AsyncGenerator[Event, None]:
 async def _step(turn: TurnState) -> AsyncGenerator[Event, None]:
     """Run one step and what follows from it: the next step, recovery, or the end of the turn."""
     agent, route = turn.agent, turn.route()
+    if agent.toolbox.refresh is not None:
+        agent.toolbox.refresh()
     yield Requesting(route.name)
     forced = agent.toolbox.structured_tool if turn.force_structured else ""
     request = turn.requests.request(agent, turn.state, route, forced_tool=forced)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Container, Coroutine, Iterable
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -80,6 +80,7 @@ class Toolbox:
         auto: AutoModeApproval | None = None,
         concurrency: int = 10,
         notes: HookNotes | None = None,
+        hidden: Container[str] = (),
     ) -> None:
         """`auto` answers permission requests in auto mode; without it the person is asked."""
         self.registry = registry
@@ -101,7 +102,16 @@ class Toolbox:
         self._granted: list[Callable[[], None]] = []
         self._background_hooks: set[asyncio.Task[None]] = set()
         self._last_in_order: asyncio.Task[None] | None = None
-        self.specs = tuple(ToolSpec(spec.name, spec.description, spec.schema) for spec in registry.specs)
+        self.refresh: Callable[[], None] | None = None
+        """Called before each request, for tools that come and go."""
+        self.specs: tuple[ToolSpec, ...] = ()
+        self.offer(registry, hidden)
+
+    def offer(self, registry: ToolRegistry, hidden: Container[str] = ()) -> None:
+        """Offer other tools from now on. The schemas of `hidden` ones are not sent; calls of them run all the same."""
+        self.registry = registry
+        specs = (spec for spec in registry.specs if spec.name not in hidden)
+        self.specs = tuple(ToolSpec(spec.name, spec.description, spec.schema) for spec in specs)
 
     def prepare(self, call: ToolCall, report: Callable[[str], None]) -> PreparedCall:
         """First phase: find the tool and parse its input.

@@ -1,8 +1,11 @@
 """Parses a prompt that calls a command: `/name arguments`."""
 
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct
+
+from bobstay.model.message import Block, Text
 
 _CALL = re.compile(r"/(\S{1,300})(?:\s+|$)")
 
@@ -17,6 +20,12 @@ def parse_call(prompt: str) -> CommandCall | None:
     """Return the call if the first character of the prompt is a slash. Whether there is such a command is not known."""
     match = _CALL.match(prompt)
     return CommandCall(match[1], prompt[match.end() :].strip()) if match else None
+
+
+def parse_prompt(blocks: Sequence[Block]) -> CommandCall | None:
+    """Return the call of a prompt whose first block is such a text."""
+    first = blocks[0] if blocks else None
+    return parse_call(first.text) if isinstance(first, Text) else None
 
 
 def format_call(call: CommandCall) -> str:

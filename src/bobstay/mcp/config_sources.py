@@ -97,7 +97,7 @@ class _Collector:
         self.notices: list[str] = []
         self._sources = sources
         self._settings = [layer.settings for layer in sources.layers]
-        self._global: dict[str, Any] | None = None
+        self._global: dict[str, dict[str, Any]] = {}
         self._blocked: dict[str, list[str]] = {}
 
     def add_command_line(self) -> None:
@@ -143,12 +143,12 @@ class _Collector:
             self.notices.append(f"{file}: not started: {listed}. {why}")
 
     def add_global_file_of_folder(self) -> None:
-        if self._wants("local"):
-            self._add(self._servers_in(self._project_entry(), self._global_file), "local", self._global_file)
+        for file in self._global_files if self._wants("local") else ():
+            self._add(self._servers_in(self._project_entry(file), file), "local", file)
 
     def add_global_file_of_user(self) -> None:
-        if self._wants("user"):
-            self._add(self._servers_in(self._read_global(), self._global_file), "user", self._global_file)
+        for file in self._global_files if self._wants("user") else ():
+            self._add(self._servers_in(self._read_global(file), file), "user", file)
 
     def add_plugins(self) -> None:
         known = {server.signature for server in self.servers.values()}
@@ -160,18 +160,17 @@ class _Collector:
                     self._keep(server)
 
     @property
-    def _global_file(self) -> str:
-        paths = self._sources.paths
-        usual = paths.claude == os.path.join(paths.home, ".claude")
-        return os.path.join(paths.home if usual else paths.claude, ".claude.json")
+    def _global_files(self) -> tuple[str, ...]:
+        """The files with servers of the user and of single folders: our own, and that of Claude Code."""
+        return (os.path.join(self._sources.paths.bobstay, "mcp.json"), self._sources.paths.global_file)
 
-    def _read_global(self) -> dict[str, Any]:
-        if self._global is None:
-            self._global = self._read(self._global_file, _MAX_GLOBAL_FILE) or {}
-        return self._global
+    def _read_global(self, file: str) -> dict[str, Any]:
+        if file not in self._global:
+            self._global[file] = self._read(file, _MAX_GLOBAL_FILE) or {}
+        return self._global[file]
 
-    def _project_entry(self) -> dict[str, Any]:
-        projects = self._read_global().get("projects")
+    def _project_entry(self, file: str) -> dict[str, Any]:
+        projects = self._read_global(file).get("projects")
         if not isinstance(projects, dict):
             return {}
         for name in (self._sources.cwd, os.path.realpath(self._sources.cwd)):
@@ -233,8 +232,8 @@ class _Collector:
         return self._restrict(server, folder) if is_project else server
 
     def _restrict(self, server: McpServerConfig, folder: str) -> McpServerConfig:
-        entry = self._project_entry() if self._wants("local") else {}
-        lists = [entry.get("disabledMcpjsonServers"), entry.get("disabledMcpServers")]
+        entries = [self._project_entry(file) for file in self._global_files] if self._wants("local") else []
+        lists = [entry.get(key) for entry in entries for key in ("disabledMcpjsonServers", "disabledMcpServers")]
         disabled = any(server.name in settings.disabled_mcpjson_servers for settings in self._settings)
         disabled = disabled or any(isinstance(names, list) and server.name in names for names in lists)
         blocked = "" if disabled else self._why_blocked(server, folder)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bobstay.assembly.session import AgentSession, BypassNotLaunched, UnknownMode
 from bobstay.print_mode.host_hooks import BadMatcherError, HostHooks
@@ -12,7 +12,8 @@ from bobstay.wire.control_channel import failure, success
 from bobstay.wire.event_encoder import EventEncoder
 from bobstay.wire.wire_frames import CAPABILITIES, Frame
 
-_NO_MCP = "MCP servers are not supported by this version of bobstay"
+if TYPE_CHECKING:
+    from bobstay.mcp.mcp_servers import McpServers
 
 
 class RefusedRequestError(Exception):
@@ -45,8 +46,8 @@ class Requests:
             "get_context_usage": self._context_usage,
             "supported_commands": self._commands,
             "mcp_status": self._mcp_status,
-            "mcp_reconnect": self._no_such_server,
-            "mcp_toggle": self._no_such_server,
+            "mcp_reconnect": self._mcp_reconnect,
+            "mcp_toggle": self._mcp_toggle,
             "mcp_set_servers": self._set_servers,
             "rewind_files": self._rewind,
             "stop_task": self._stop_task,
@@ -84,6 +85,9 @@ class Requests:
         except BadMatcherError as error:
             raise RefusedRequestError(str(error), "invalid_hooks") from error
         self._session.set_host_library(request.get("skills"), request.get("agents"))
+        if isinstance(names := request.get("sdkMcpServers"), list) and names:
+            entries = {name: {"type": "sdk", "name": name} for name in names if isinstance(name, str)}
+            await self._session.set_host_servers(entries)
         info = self._session.info()
         return {
             "commands": info.get("commands", []),
@@ -131,15 +135,29 @@ class Requests:
         return {"commands": self._session.info().get("commands", [])}
 
     async def _mcp_status(self, request: Frame) -> Frame:
-        return {"mcpServers": []}
+        servers = self._session.servers
+        return {"mcpServers": servers.status() if servers is not None else []}
 
-    async def _no_such_server(self, request: Frame) -> Frame:
-        raise RefusedRequestError(f"Server not found: {request.get('serverName')} ({_NO_MCP})")
+    async def _mcp_reconnect(self, request: Frame) -> Frame:
+        await self._with_server(request, lambda servers, name: servers.reconnect(name))
+        return {}
+
+    async def _mcp_toggle(self, request: Frame) -> Frame:
+        enabled = request.get("enabled") is True
+        await self._with_server(request, lambda servers, name: servers.toggle(name, enabled=enabled))
+        return {}
+
+    async def _with_server(self, request: Frame, act: "Callable[[McpServers, str], Awaitable[None]]") -> None:
+        from bobstay.mcp.mcp_servers import McpRequestError
+
+        try:
+            await act(self._session.require_servers(), str(request.get("serverName", "")))
+        except McpRequestError as error:
+            raise RefusedRequestError(str(error)) from error
 
     async def _set_servers(self, request: Frame) -> Frame:
-        servers = request.get("servers")
-        errors: dict[str, Any] = dict.fromkeys(servers, _NO_MCP) if isinstance(servers, dict) else {}
-        return {"added": [], "removed": [], "errors": errors}
+        entries = request.get("servers")
+        return await self._session.set_host_servers(entries if isinstance(entries, dict) else {})
 
     async def _rewind(self, request: Frame) -> Frame:
         raise RefusedRequestError("File checkpointing is not enabled in this session, so files cannot be rewound.")

@@ -47,6 +47,7 @@ def build_facts(session: AgentSession) -> Facts:
         agents=tuple(agent.name for agent in session.library.current.agents),
         skills=tuple(skill_names(session.library.current, session.library.active)),
         plugins=tuple(session.library.plugin_rows),
+        mcp_servers=tuple(session.servers.summary()) if session.servers is not None else (),
         plugin_errors=tuple(session.library.plugin_errors),
     )
 

@@ -1,8 +1,11 @@
 """Runs print mode: opens a session, runs the prompt or serves a host, and returns the exit code."""
 
 import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from bobstay.assembly.build_session import StartError, open_session
+from bobstay.assembly.server_presence import HostPorts
 from bobstay.assembly.session import AgentSession
 from bobstay.assembly.session_hooks import HookWatcher
 from bobstay.config.options import Options
@@ -13,6 +16,9 @@ from bobstay.print_mode.delayed_control import DelayedControlSocket
 from bobstay.print_mode.print_face import PrintFace, build_encoder, run_once
 from bobstay.print_mode.signals import SignalStop
 from bobstay.wire.stdio import BadLineError, FrameWriter, HostGoneError
+
+if TYPE_CHECKING:
+    from bobstay.wire.control_channel import ControlChannel
 
 
 async def run(options: Options, prompt: str) -> int:
@@ -81,7 +87,8 @@ async def _run_hosted(options: Options, output: FrameWriter, stop: SignalStop) -
     hooks = HostHooks(channel)
     approver = HostApprover(channel, state.change) if options.permission_prompt_tool == "stdio" else None
     watcher = _hook_watcher(options, output)
-    session = await open_session(options, approver, hooks, hook_watcher=watcher)
+    ports = HostPorts(partial(_elicit, channel), partial(_send_message, channel))
+    session = await open_session(options, approver, hooks, hook_watcher=watcher, ports=ports)
     shown = 0
     try:
         shown = _warn(session)
@@ -92,6 +99,23 @@ async def _run_hosted(options: Options, output: FrameWriter, stop: SignalStop) -
     finally:
         await session.close()
         _warn(session, shown)
+
+
+async def _elicit(channel: "ControlChannel", question: dict[str, Any]) -> dict[str, Any] | None:
+    """Ask the host the question of an MCP server."""
+    from bobstay.wire.control_channel import ControlError
+
+    try:
+        return await channel.request({"subtype": "elicitation", **question})
+    except ControlError:
+        return None
+
+
+async def _send_message(channel: "ControlChannel", server: str, message: dict[str, Any]) -> dict[str, Any] | None:
+    """Send a message to an MCP server in the host's own process."""
+    response = await channel.request({"subtype": "mcp_message", "server_name": server, "message": message})
+    answer = response.get("mcp_response")
+    return answer if isinstance(answer, dict) else None
 
 
 def _hook_watcher(options: Options, output: FrameWriter) -> HookWatcher | None:

@@ -99,6 +99,13 @@ class ToolRegistry:
         entries = (*offered, *(entry for entry, _ in added))
         return cls(entries, {entry.name: tool for entry, tool in added}, tuple(problems))
 
+    def extended(self, tools: Sequence[Tool[Any]]) -> "ToolRegistry":
+        """These tools and those of this registry; among several of one name, that of this registry."""
+        taken = {entry.name for entry in self.entries}
+        added = [(describe_tool(tool), tool) for tool in tools if tool.name not in taken]
+        instances = {**self._instances, **{entry.name: tool for entry, tool in added}}
+        return ToolRegistry((*self.entries, *(entry for entry, _ in added)), instances)
+
     def select(
         self, names: Sequence[str] | None, without: Container[str] = (), unmet: Container[Need] = ()
     ) -> "ToolRegistry":

@@ -1,0 +1,59 @@
+"""Connects the MCP servers of a session when it has some, and waits for them before its first turn."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from bobstay.assembly.server_presence import HostPorts, may_have_servers
+from bobstay.assembly.session_parts import SessionParts
+from bobstay.engine.toolbox import Toolbox
+from bobstay.model.event import Prompted
+
+if TYPE_CHECKING:
+    from bobstay.assembly.session_servers import SessionServers
+
+
+class ServerConnector:
+    """One per session; without servers none of their modules is imported."""
+
+    def __init__(self, parts: SessionParts, toolbox: Toolbox, host: HostPorts) -> None:
+        self.current: SessionServers | None = None
+        self.listeners: list[Callable[[SessionServers], None]] = []
+        """Called once, when there are servers."""
+        self._parts = parts
+        self._toolbox = toolbox
+        self._host = host
+        self._is_first = True
+
+    def begin(self) -> None:
+        """Begin to connect in the background, if the session can have servers.
+
+        Raises:
+            ValueError: the command line names a configuration that cannot be read.
+        """
+        if may_have_servers(self._parts.start, self._parts.library):
+            self.connect()
+
+    def connect(self) -> "SessionServers":
+        """Return the servers, of which there may be none yet."""
+        if self.current is None:
+            from bobstay.assembly.session_servers import connect_servers
+
+            self.current = connect_servers(self._parts, self._toolbox, self._host)
+            self._toolbox.refresh = self.current.refresh
+        return self.current
+
+    async def prepare_turn(self) -> list[Prompted]:
+        """Wait for servers before the first turn. Returns what the model is told before the next prompt."""
+        servers = self.current
+        if servers is None:
+            return []
+        if self._is_first:
+            self._is_first = False
+            await servers.ready()
+        else:
+            servers.refresh()
+        return servers.reminders()
+
+    async def close(self) -> None:
+        if self.current is not None:
+            await self.current.servers.close()
