@@ -14,7 +14,6 @@ MIGRATIONS = "src/bobstay/server/db/migrations/"
 CALLED_BY_NAME = ["__*__", "visit_*", "pytest_*"]
 DISCOVERED = "src/bobstay/tools/builtin/"
 ALLOWED = {
-    "finish_worktree": "the end of an agent that works in a worktree of its own",
     "NoIndex": "the index of a server without a database, for tests of everything above it",
     "wait_idle": "how tests wait until all notifications are sent",
     "get_tokens": "the MCP SDK calls it",

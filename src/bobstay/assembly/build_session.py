@@ -32,10 +32,11 @@ from bobstay.engine.auto_mode import AutoModeApproval
 from bobstay.engine.driver import Driver
 from bobstay.engine.engine_ports import Answer, Approver
 from bobstay.engine.journal import Journal, LogObserver
+from bobstay.engine.reminders import INSTRUCTIONS
 from bobstay.engine.running_agent import ParentAgent
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
-from bobstay.engine.turn_hooks import judge_task
+from bobstay.engine.turn_hooks import instructions_loaded, judge_task
 from bobstay.git_files.git_directory import is_worktree_beside
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookFacts, HookName, HookOutcome, Hooks
 from bobstay.model.event import Durable, InteractionOpened, PermissionsChanged
@@ -175,6 +176,9 @@ async def _assemble(
     _observe(parts, toolbox, tree)
     lifecycle = HookLifecycle(parts.hooks, toolbox, start, parts.journal)
     session_start = await lifecycle.begin()
+    if any(reminder.why == INSTRUCTIONS for reminder in prompt.opening):
+        for file in parts.instructions.first_files:
+            instructions_loaded(toolbox, file.path, file.kind.capitalize(), "session_start", file.imported_by)
     return AgentSession(
         start,
         Driver(agent, parts.journal, session_start, prompt.opening),

@@ -15,6 +15,7 @@ from bobstay.assembly.local_commands import BUILT_IN, BUILT_IN_ROWS, answer_loca
 from bobstay.assembly.prompt_facts import list_library
 from bobstay.assembly.server_connector import ServerConnector
 from bobstay.assembly.session_library import SessionLibrary
+from bobstay.assembly.session_modes import MODES, BypassNotLaunched, UnknownMode
 from bobstay.assembly.session_totals import ModelTotals, Totals
 from bobstay.assembly.start_context import StartContext
 from bobstay.engine.agent_tree import AgentTree
@@ -40,15 +41,6 @@ if TYPE_CHECKING:
 Closer: TypeAlias = Callable[[], Awaitable[None]]
 Mirror: TypeAlias = Callable[[], tuple[str, list[dict[str, Any]]]]
 """Returns the path of a transcript in the SDK's format, and its lines since the last call."""
-MODES = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
-
-
-class UnknownMode(ValueError):  # noqa: N818 - the name says what happened
-    """No permission mode has that name."""
-
-
-class BypassNotLaunched(ValueError):  # noqa: N818 - the name says what happened
-    """Bypassing permissions was not allowed when the program was started."""
 
 
 class AgentSession:
@@ -220,13 +212,8 @@ class AgentSession:
         return self.state.queued[0] if self.state.queued else None
 
     def run_queued(self, queued: InputQueued) -> AsyncGenerator[Event, None]:
-        turn = self._driver.turn(
-            queued.blocks,
-            id=queued.id,
-            client_id=queued.client_id,
-            verbatim=queued.verbatim,
-            expand=self._expand,
-        )
+        id, given, verbatim = queued.id, queued.client_id, queued.verbatim
+        turn = self._driver.turn(queued.blocks, id=id, client_id=given, verbatim=verbatim, expand=self._expand)
         return self._with_agents(turn)
 
     def run_notices(self, *, waited: float | None = None, take_at_end: bool = False) -> AsyncGenerator[Event, None]:
@@ -346,7 +333,7 @@ class AgentSession:
         return [*command_rows(self.library.current, self.library.active), *self._commands.prompt_rows(), *BUILT_IN_ROWS]
 
     def mirror(self) -> tuple[str, list[dict[str, Any]]]:
-        """Return the path of the transcript in the SDK's format, and its lines since the last call."""
+        """See `Mirror`."""
         return self._mirror() if self._mirror is not None else ("", [])
 
     def on_close(self, closer: Closer) -> None:

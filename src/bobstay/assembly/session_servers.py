@@ -1,5 +1,6 @@
 """The MCP servers of a session: connected in the background, and what they add to its tools, commands and prompts."""
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from bobstay.mcp.config_sources import McpSources, PluginServers, collect_server
 from bobstay.mcp.mcp_ports import ElicitationAnswer, ElicitationRequest, McpOptions, McpPorts
 from bobstay.mcp.mcp_servers import McpServers
 from bobstay.mcp.server_config import McpServerConfig
-from bobstay.model.event import Prompted
+from bobstay.model.event import Event, PermissionsChanged, Prompted
 from bobstay.tools.deferred_tools import (
     DeferrableTool,
     LoadedTools,
@@ -58,9 +59,16 @@ class SessionServers:
         self._deferred: tuple[DeferrableTool, ...] = ()
         self._seen: tuple[int, frozenset[str]] = (-1, frozenset())
         self._reminded = ""
+        self._telling: set[asyncio.Future[None]] = set()
         for envelope in parts.start.history.branch:
             self._loaded.apply(envelope.event)
-        parts.journal.observers.append(self._loaded)
+        parts.journal.observers += (self._loaded, self)
+
+    def apply(self, event: Event) -> None:
+        """Tell the servers when the working directories change."""
+        if isinstance(event, PermissionsChanged) and any("directories" in update for update in event.updates):
+            self._telling.add(task := asyncio.ensure_future(self.servers.roots_changed()))
+            task.add_done_callback(self._telling.discard)
 
     async def ready(self) -> None:
         """Wait for the servers before the first turn, and offer what they have."""

@@ -89,6 +89,11 @@ class InstructionFiles:
             return instructions_reminder(own + project, [], again=again)
         return instructions_reminder(own, project, again=again)
 
+    @property
+    def first_files(self) -> list[Instruction]:
+        """The files that the reminder contains."""
+        return [] if self._found is None else [*self._found.own, *self._found.project]
+
     def find(self) -> FoundInstructions:
         """Read the files that count from the start: the user's, then the project's from its top parent down."""
         scope = self.scope

@@ -25,32 +25,15 @@ from bobstay.model.event import (
     Pruned,
     Raw,
     RunDone,
-    SessionStarted,
     Task,
     TasksReplaced,
     ToolDone,
     ToolStarted,
     TurnStarted,
 )
-from bobstay.model.live_events import (
-    BlockBegan,
-    InputDelta,
-    MessageBegan,
-    Requesting,
-    Retrying,
-    TextDelta,
-    ThinkingDelta,
-    ToolProgress,
-)
+from bobstay.model.live_events import LIVE
 from bobstay.model.message import Block, Image, Message, ModelSpend, Text, Thinking, ToolCall, ToolReply, Usage
-from bobstay.model.session_events import (
-    ArtifactMade,
-    Configured,
-    InterruptAsked,
-    SessionChanged,
-    WorkerExited,
-    WorkerStarted,
-)
+from bobstay.model.session_events import SessionEvent, WorkerEvent
 from bobstay.system.chain import AppendOnlyChain
 
 PRUNED = "[Old output removed to save room. Run the tool again if it is needed.]"
@@ -151,6 +134,8 @@ class State(Struct, frozen=True):
 
     def apply(self, event: Event) -> "State":  # noqa: PLR0911, PLR0912, C901 - one arm a kind
         """The only way state changes."""
+        if isinstance(event, LIVE):
+            return self
         match event:
             case BlockDone(message_id=message_id, block=block):
                 state = self if message_id == self.answer_id else self._close(message_id)
@@ -192,26 +177,7 @@ class State(Struct, frozen=True):
                 return replace(self, model=model, chosen=model if why == "asked" else self.chosen)
             case Pruned():
                 return self._prune(event)
-            case (
-                Requesting()
-                | MessageBegan()
-                | BlockBegan()
-                | TextDelta()
-                | ThinkingDelta()
-                | InputDelta()
-                | ToolProgress()
-                | Retrying()
-                | SessionStarted()
-                | PermissionsChanged()
-                | Noted()
-                | Configured()
-                | SessionChanged()
-                | WorkerStarted()
-                | WorkerExited()
-                | InterruptAsked()
-                | ArtifactMade()
-                | Raw()
-            ):
+            case SessionEvent() | WorkerEvent() | PermissionsChanged() | Noted() | Raw():
                 return self
 
     def _apply_reply(self, done: ToolDone) -> "State":

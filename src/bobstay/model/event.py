@@ -10,6 +10,12 @@ from msgspec import Struct
 
 from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
+from bobstay.model.endings import Ending as Ending  # noqa: PLC0414 - re-exported: it is part of an event
+from bobstay.model.event_groups import ConversationEvent as ConversationEvent  # noqa: PLC0414 - so are the groups
+from bobstay.model.event_groups import InteractionEvent as InteractionEvent  # noqa: PLC0414
+from bobstay.model.event_groups import NoticeEvent as NoticeEvent  # noqa: PLC0414
+from bobstay.model.event_groups import SettingsEvent as SettingsEvent  # noqa: PLC0414
+from bobstay.model.event_groups import ToolEvent as ToolEvent  # noqa: PLC0414
 from bobstay.model.live_events import Live
 from bobstay.model.message import Block, ModelSpend, Stop, ToolCall, ToolReply, Usage
 from bobstay.model.session_events import (
@@ -24,29 +30,6 @@ from bobstay.model.session_events import (
 from bobstay.model.task import Task as Task  # noqa: PLC0414 - re-exported: a task is part of an event
 
 # ---------------------------------------------------------------- durable: in the log before any consequence
-
-
-# Groups: a `match` that ignores a whole group names its class, which the type checkers follow.
-
-
-class ConversationEvent(Struct, frozen=True):
-    """Group of the events of prompts, turns and answers."""
-
-
-class InteractionEvent(Struct, frozen=True):
-    """Group of the events about permission for a call and about questions to a person."""
-
-
-class ToolEvent(Struct, frozen=True):
-    """Group of the events of tool calls."""
-
-
-class SettingsEvent(Struct, frozen=True):
-    """Group of the changes of mode, model and permissions."""
-
-
-class NoticeEvent(Struct, frozen=True):
-    """Group of the events that are only reported."""
 
 
 class SessionStarted(SessionEvent, frozen=True, tag="session_started", omit_defaults=True):
@@ -272,19 +255,6 @@ class Noted(NoticeEvent, frozen=True, tag="noted", omit_defaults=True):
     level: Literal["info", "notice", "warning", "error"] = "info"
     tag: Literal["", "hook_no_verdict"] = ""
     """The kind of note, for programs; `hook_no_verdict` for a hook that did not answer in time."""
-
-
-Stopped: TypeAlias = Literal[
-    "interrupted_streaming",
-    "interrupted_tools",
-    "hook_stopped",
-    "stop_hook_prevented",
-    "prompt_blocked",
-    "deferred",
-]
-Limit: TypeAlias = Literal["max_turns", "max_cost", "max_tokens", "max_time", "max_output", "max_structured_retries"]
-Fault: TypeAlias = Literal["api_error", "prompt_too_long", "refused", "repeating", "auto_denied", "failed"]
-Ending: TypeAlias = Literal["completed", Stopped, Limit, Fault]
 
 
 class RunDone(ConversationEvent, frozen=True, tag="run_done", omit_defaults=True):

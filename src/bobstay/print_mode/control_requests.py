@@ -4,7 +4,8 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from bobstay.assembly.session import AgentSession, BypassNotLaunched, UnknownMode
+from bobstay.assembly.session import AgentSession
+from bobstay.assembly.session_modes import BypassNotLaunched, UnknownMode
 from bobstay.print_mode.host_hooks import BadMatcherError, HostHooks
 from bobstay.sessions.log import LogError
 from bobstay.version import PROTOCOL_LEVEL

@@ -174,7 +174,7 @@ class HostServer:
         self._run_notices()
 
     def _show_agent(self, started: AgentStarted, event: Event) -> None:
-        for frame in self._encoder.agent_frames(started.id, event):
+        for frame in self._encoder.background.of_agent(started.id, event):
             self._output.send(frame)
         if isinstance(event, AgentEnded):
             self._run_notices()

@@ -32,7 +32,7 @@ class JsonFace:
 
     def show_agent(self, started: AgentStarted, event: Event) -> None:
         if not isinstance(event, LIVE):
-            self._collect(self._encoder.agent_frames(started.id, event))
+            self._collect(self._encoder.background.of_agent(started.id, event))
 
     def _collect(self, frames: Iterable[Frame]) -> None:
         for frame in frames:

@@ -16,7 +16,7 @@ class StreamFace:
             self._output.send(frame)
 
     def show_agent(self, started: AgentStarted, event: Event) -> None:
-        for frame in self._encoder.agent_frames(started.id, event):
+        for frame in self._encoder.background.of_agent(started.id, event):
             self._output.send(frame)
 
     def finish(self) -> None:

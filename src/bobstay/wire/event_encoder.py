@@ -95,7 +95,8 @@ class EventEncoder:
         self._interruption_sent = False
         self._tally = Tally()
         self._results = 0
-        self._background = BackgroundTasks(session_id)
+        self.background = BackgroundTasks(session_id)
+        """For events of sub-agents, which are not those of the session itself."""
 
     def frames(self, event: Event) -> Sequence[Frame]:  # noqa: PLR0911, PLR0912, C901 - one row a kind of event
         if self._partials is None and isinstance(event, _PIECES):
@@ -126,9 +127,9 @@ class EventEncoder:
             case InteractionOpened() | ToolStarted():
                 return self._asking(event)
             case BackgroundStarted() | BackgroundEnded():
-                return self._background.frames(event)
+                return self.background.frames(event)
             case AgentStarted() | AgentEnded():
-                return self.agent_frames(event.id, event)
+                return self.background.of_agent(event.id, event)
             case (
                 ToolProgress()
                 | SessionStarted()
@@ -147,10 +148,6 @@ class EventEncoder:
                 | Raw()
             ):
                 return ()
-
-    def agent_frames(self, agent: str, event: Event) -> Sequence[Frame]:
-        """Frames for an event of the sub-agent with this id, its start and its end included."""
-        return self._background.of_agent(agent, event)
 
     def mode(self, mode: str) -> Sequence[Frame]:
         """Return the frame for a permission mode, unless it was already sent."""

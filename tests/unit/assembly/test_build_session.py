@@ -7,7 +7,7 @@ import pytest
 
 from bobstay.assembly.auto_mode_judge import SmallModel
 from bobstay.assembly.build_session import StartError, open_session
-from bobstay.assembly.session import BypassNotLaunched, UnknownMode
+from bobstay.assembly.session_modes import BypassNotLaunched, UnknownMode
 from bobstay.config.options import Options
 from bobstay.engine.agent import StreamTimeouts
 from bobstay.engine.limits import Limits

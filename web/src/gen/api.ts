@@ -1722,6 +1722,91 @@ export interface components {
             /** @default 0 */
             api_ms: number;
         };
+        /** AgentEnded */
+        AgentEnded: {
+            /** @enum {unknown} */
+            type: "agent_ended";
+            id: string;
+            call_id: string;
+            agent_type: string;
+            description: string;
+            /**
+             * @description `lost`: the program that ran it ended before it did, and it cannot be resumed.
+             * @enum {unknown}
+             */
+            status: "completed" | "failed" | "killed" | "lost";
+            /**
+             * @description Its last answer, or what went wrong.
+             * @default
+             */
+            text: string;
+            /** @default {} */
+            usage: components["schemas"]["Usage"];
+            /** @default 0 */
+            tool_uses: number;
+            /** @default 0 */
+            duration_ms: number;
+            /**
+             * @description The worktree with its changes, if one is left.
+             * @default
+             */
+            worktree: string;
+            /**
+             * @description Id of the `Prompted` that reports it to the agent that started it; "" if the reply to the call does.
+             * @default
+             */
+            notice: string;
+            /**
+             * @description When that agent is told: at once (in a turn of its own if needed), with the next prompt, or not at all.
+             * @default no
+             * @enum {unknown}
+             */
+            tell: "next_turn" | "no" | "wake";
+        };
+        /**
+         * AgentStarted
+         * @description A sub-agent works on a prompt. Its own entries have its id as their `agent`; `AgentEnded` ends its work.
+         */
+        AgentStarted: {
+            /** @enum {unknown} */
+            type: "agent_started";
+            id: string;
+            /** @description The call that gave it this prompt. */
+            call_id: string;
+            /** @description Name of its definition. */
+            agent_type: string;
+            description: string;
+            prompt: string;
+            model: string;
+            /**
+             * @description Its permission mode; "" for that of the session.
+             * @default
+             */
+            mode: string;
+            /** @default  */
+            effort: string;
+            /** @default 1 */
+            depth: number;
+            /** @default false */
+            background: boolean;
+            /**
+             * @description It had ended before and continues its conversation: the call that started it then.
+             * @default
+             */
+            first_call: string;
+            /**
+             * @description The entry up to which it shares the conversation of the agent that started it; "" if it shares none.
+             * @default
+             */
+            forked_at: string;
+            /**
+             * @description Its own worktree, if it has one.
+             * @default
+             */
+            worktree: string;
+            /** @default  */
+            branch: string;
+        };
         /**
          * ArtifactMade
          * @description A workflow mode produced a document for the next one: a research note, a plan, or a review.
@@ -1825,6 +1910,8 @@ export interface components {
             /** @description Name of a tool; else empty. */
             name: string;
             call_id: string;
+            /** @description The call that started the sub-agent whose part it is. */
+            parent_call: string;
         };
         /**
          * BlobEnds
@@ -2313,10 +2400,16 @@ export interface components {
             id: string;
             parent: string;
             at: number;
-            event: components["schemas"]["SessionStarted"] | components["schemas"]["InputQueued"] | components["schemas"]["InputDropped"] | components["schemas"]["Prompted"] | components["schemas"]["TurnStarted"] | components["schemas"]["BlockDone"] | components["schemas"]["MessageDone"] | components["schemas"]["InteractionOpened"] | components["schemas"]["InteractionClosed"] | components["schemas"]["Advised"] | components["schemas"]["ToolStarted"] | components["schemas"]["ToolDone"] | components["schemas"]["TasksReplaced"] | components["schemas"]["Pruned"] | components["schemas"]["ModeChanged"] | components["schemas"]["ModelChanged"] | components["schemas"]["PermissionsChanged"] | components["schemas"]["HookRan"] | components["schemas"]["Noted"] | components["schemas"]["RunDone"] | components["schemas"]["Configured"] | components["schemas"]["SessionChanged"] | components["schemas"]["WorkerStarted"] | components["schemas"]["WorkerExited"] | components["schemas"]["InterruptAsked"] | components["schemas"]["ArtifactMade"] | components["schemas"]["BackgroundStarted"] | components["schemas"]["BackgroundEnded"] | components["schemas"]["Raw"];
-            /** @default  */
+            event: components["schemas"]["SessionStarted"] | components["schemas"]["InputQueued"] | components["schemas"]["InputDropped"] | components["schemas"]["Prompted"] | components["schemas"]["TurnStarted"] | components["schemas"]["BlockDone"] | components["schemas"]["MessageDone"] | components["schemas"]["InteractionOpened"] | components["schemas"]["InteractionClosed"] | components["schemas"]["Advised"] | components["schemas"]["ToolStarted"] | components["schemas"]["ToolDone"] | components["schemas"]["TasksReplaced"] | components["schemas"]["Pruned"] | components["schemas"]["ModeChanged"] | components["schemas"]["ModelChanged"] | components["schemas"]["PermissionsChanged"] | components["schemas"]["HookRan"] | components["schemas"]["Noted"] | components["schemas"]["RunDone"] | components["schemas"]["Configured"] | components["schemas"]["SessionChanged"] | components["schemas"]["WorkerStarted"] | components["schemas"]["WorkerExited"] | components["schemas"]["InterruptAsked"] | components["schemas"]["ArtifactMade"] | components["schemas"]["BackgroundStarted"] | components["schemas"]["BackgroundEnded"] | components["schemas"]["AgentStarted"] | components["schemas"]["AgentEnded"] | components["schemas"]["Raw"];
+            /**
+             * @description The sub-agent whose entry it is; "" for the session's own.
+             * @default
+             */
             agent: string;
-            /** @default  */
+            /**
+             * @description The call that first started that sub-agent.
+             * @default
+             */
             parent_call: string;
             /** @default 0 */
             epoch: number;
@@ -2605,6 +2698,11 @@ export interface components {
              * @default false
              */
             destructive: boolean;
+            /**
+             * @description Id of the sub-agent whose call it is; "" for the session's own.
+             * @default
+             */
+            agent: string;
         };
         /**
          * InteractionOpenedFrame
@@ -3111,6 +3209,7 @@ export interface components {
             kind?: "text" | "thinking" | "tool_input";
             name?: string;
             call_id?: string;
+            parent_call?: string;
         };
         /** OpenedInteraction */
         OpenedInteraction: {
@@ -3268,6 +3367,11 @@ export interface components {
              * @default
              */
             why: string;
+            /**
+             * @description What the person typed, if that called a command; `blocks` is then what the model reads instead.
+             * @default
+             */
+            typed: string;
             /**
              * @description A hook refused this prompt: the model never reads it.
              * @default false
@@ -3509,6 +3613,16 @@ export interface components {
             structured: unknown;
             /** @default null */
             deferred: components["schemas"]["ToolCall"] | null;
+            /**
+             * @description A command gave the answer without the model.
+             * @default false
+             */
+            local: boolean;
+            /**
+             * @description The built-in command that did, for programs.
+             * @default
+             */
+            local_command: string;
             /**
              * @description Model requests made in this turn.
              * @default 0
@@ -4031,7 +4145,7 @@ export interface components {
             ts: string;
             /** @enum {unknown} */
             type: "artifact.made" | "input.state" | "interaction.opened" | "interaction.resolved" | "message.assistant" | "message.user" | "notice" | "part.done" | "raw" | "session.created" | "session.updated" | "tasks.replaced" | "tool.call" | "tool.result" | "tool.started" | "turn.completed" | "turn.interrupting" | "turn.started" | "worker.exited" | "worker.started";
-            data: components["schemas"]["SessionStarted"] | components["schemas"]["InputQueued"] | components["schemas"]["InputDropped"] | components["schemas"]["Prompted"] | components["schemas"]["TurnStarted"] | components["schemas"]["BlockDone"] | components["schemas"]["MessageDone"] | components["schemas"]["InteractionOpened"] | components["schemas"]["InteractionClosed"] | components["schemas"]["Advised"] | components["schemas"]["ToolStarted"] | components["schemas"]["ToolDone"] | components["schemas"]["TasksReplaced"] | components["schemas"]["Pruned"] | components["schemas"]["ModeChanged"] | components["schemas"]["ModelChanged"] | components["schemas"]["PermissionsChanged"] | components["schemas"]["HookRan"] | components["schemas"]["Noted"] | components["schemas"]["RunDone"] | components["schemas"]["Configured"] | components["schemas"]["SessionChanged"] | components["schemas"]["WorkerStarted"] | components["schemas"]["WorkerExited"] | components["schemas"]["InterruptAsked"] | components["schemas"]["ArtifactMade"] | components["schemas"]["BackgroundStarted"] | components["schemas"]["BackgroundEnded"] | components["schemas"]["Raw"];
+            data: components["schemas"]["SessionStarted"] | components["schemas"]["InputQueued"] | components["schemas"]["InputDropped"] | components["schemas"]["Prompted"] | components["schemas"]["TurnStarted"] | components["schemas"]["BlockDone"] | components["schemas"]["MessageDone"] | components["schemas"]["InteractionOpened"] | components["schemas"]["InteractionClosed"] | components["schemas"]["Advised"] | components["schemas"]["ToolStarted"] | components["schemas"]["ToolDone"] | components["schemas"]["TasksReplaced"] | components["schemas"]["Pruned"] | components["schemas"]["ModeChanged"] | components["schemas"]["ModelChanged"] | components["schemas"]["PermissionsChanged"] | components["schemas"]["HookRan"] | components["schemas"]["Noted"] | components["schemas"]["RunDone"] | components["schemas"]["Configured"] | components["schemas"]["SessionChanged"] | components["schemas"]["WorkerStarted"] | components["schemas"]["WorkerExited"] | components["schemas"]["InterruptAsked"] | components["schemas"]["ArtifactMade"] | components["schemas"]["BackgroundStarted"] | components["schemas"]["BackgroundEnded"] | components["schemas"]["AgentStarted"] | components["schemas"]["AgentEnded"] | components["schemas"]["Raw"];
             /** @default 1 */
             v: number;
             /** @default 0 */

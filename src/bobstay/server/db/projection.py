@@ -325,12 +325,8 @@ class _EntryRows:
     def usage(self, id: str, model: str, usage: Usage, cost: float, api_ms: int) -> None:
         row: Row = {"session_id": self.session_id, "id": bounded_id(id), "seq": self.seq, "at": self.at}
         row.update(day=day(self.at), model=clean(model), agent=clean(self.envelope.agent))
-        row.update(
-            input=clamp_integer(usage.input),
-            output=clamp_integer(usage.output),
-            cost=finite(cost),
-            api_ms=clamp_integer(api_ms),
-        )
+        row.update(input=clamp_integer(usage.input), output=clamp_integer(usage.output))
+        row.update(cost=finite(cost), api_ms=clamp_integer(api_ms))
         row.update(cache_read=clamp_integer(usage.cache_read), cache_write=clamp_integer(usage.cache_write))
         self.into.usage.append(row)
 

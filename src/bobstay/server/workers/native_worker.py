@@ -10,8 +10,9 @@ from typing import Literal
 from msgspec import Struct
 
 from bobstay.assembly.build_session import StartError, open_session
-from bobstay.assembly.session import AgentSession, BypassNotLaunched, UnknownMode
+from bobstay.assembly.session import AgentSession
 from bobstay.assembly.session_log import OpenedLog
+from bobstay.assembly.session_modes import BypassNotLaunched, UnknownMode
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.engine.engine_ports import Answer
