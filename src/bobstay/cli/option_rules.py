@@ -101,8 +101,8 @@ def _check_permission(options: Options, environment: Mapping[str, str]) -> None:
     if options.permission_prompt_tool == "stdio":
         if options.input_format != "stream-json":
             raise UsageError("Error: --permission-prompt-tool stdio requires --input-format=stream-json.")
-    elif options.permission_prompt_tool is not None:
-        raise UsageError("Error: --permission-prompt-tool can only be `stdio`: MCP tools are not supported yet.")
+    elif options.permission_prompt_tool is not None and not options.permission_prompt_tool.startswith("mcp__"):
+        raise UsageError("Error: --permission-prompt-tool is `stdio` or the tool of an MCP server: mcp__SERVER__TOOL.")
     bypass = options.permission_mode == "bypassPermissions" or options.dangerously_skip_permissions
     if bypass and os.geteuid() == 0 and not _is_on(environment.get("IS_SANDBOX")):
         raise UsageError(

@@ -35,8 +35,6 @@ def _run(options: Options, prompt: str) -> int:
 
     if options.debug is not None or options.debug_file:
         _configure_logging(options)
-    if options.mcp_config:
-        sys.stderr.write("Warning: MCP servers are not supported yet; --mcp-config is ignored.\n")
     gc.freeze()
     gc.enable()
     return asyncio.run(run_print(options, prompt))

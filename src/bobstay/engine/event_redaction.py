@@ -67,7 +67,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
     ModelChanged: (),
     Noted: ("text",),
     PermissionsChanged: ("updates",),
-    Prompted: ("blocks",),
+    Prompted: ("blocks", "typed"),
     Pruned: (),
     Raw: ("data",),
     RunDone: ("text", "error", "structured", "deferred"),
@@ -98,6 +98,8 @@ def redact_event(event: Kind, redactor: Redactor) -> Kind:
 
 
 def _redact_field(event: Durable, name: str, value: Any, redactor: Redactor) -> Any:
+    if name == "typed":
+        return redactor.redact_known(value)
     if name == "blocks":
         return redact_prompt(value, event.origin if isinstance(event, Prompted) else "human", redactor)
     return redact_block(value, redactor) if name == "block" else redactor.redact_value(value)

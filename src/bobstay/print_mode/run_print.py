@@ -18,6 +18,7 @@ from bobstay.print_mode.signals import SignalStop
 from bobstay.wire.stdio import BadLineError, FrameWriter, HostGoneError
 
 if TYPE_CHECKING:
+    from bobstay.print_mode.prompt_tool_approver import PromptToolApprover
     from bobstay.wire.control_channel import ControlChannel
 
 
@@ -44,8 +45,11 @@ async def run(options: Options, prompt: str) -> int:
 
 async def _run_single(options: Options, prompt: str, output: FrameWriter, stop: SignalStop) -> int:
     control = DelayedControlSocket()
-    approver = control.socket() if options.ask == "console" else None
+    prompt_tool = _prompt_tool(options)
+    approver = control.socket() if options.ask == "console" else prompt_tool
     session = await open_session(options, approver, None, hook_watcher=_hook_watcher(options, output))
+    if prompt_tool is not None:
+        prompt_tool.attach(session)
     shown = 0
     try:
         shown = _warn(session)
@@ -58,6 +62,16 @@ async def _run_single(options: Options, prompt: str, output: FrameWriter, stop: 
         await control.close()
         await session.close()
         _warn(session, shown)
+
+
+def _prompt_tool(options: Options) -> "PromptToolApprover | None":
+    """Build the approver of `--permission-prompt-tool`, if that names the tool of an MCP server."""
+    tool = options.permission_prompt_tool or ""
+    if not tool.startswith("mcp__"):
+        return None
+    from bobstay.print_mode.prompt_tool_approver import PromptToolApprover
+
+    return PromptToolApprover(tool)
 
 
 def _face(options: Options, session: AgentSession, output: FrameWriter) -> PrintFace:
@@ -85,10 +99,13 @@ async def _run_hosted(options: Options, output: FrameWriter, stop: SignalStop) -
     channel = ControlChannel(output.send)
     state = StateFrames(output, options.session_state_frames)
     hooks = HostHooks(channel)
-    approver = HostApprover(channel, state.change) if options.permission_prompt_tool == "stdio" else None
+    prompt_tool = _prompt_tool(options)
+    approver = HostApprover(channel, state.change) if options.permission_prompt_tool == "stdio" else prompt_tool
     watcher = _hook_watcher(options, output)
     ports = HostPorts(partial(_elicit, channel), partial(_send_message, channel))
     session = await open_session(options, approver, hooks, hook_watcher=watcher, ports=ports)
+    if prompt_tool is not None:
+        prompt_tool.attach(session)
     shown = 0
     try:
         shown = _warn(session)

@@ -153,7 +153,7 @@ def test_a_flag_that_would_promise_too_much_is_refused(name: str) -> None:
         (["-p", "--input-format", "stream-json"], "requires --output-format"),
         ([*SDK, *SDK_END, "prompt"], "takes prompts from stdin"),
         (["-p", "--replay-user-messages"], "requires --input-format"),
-        (["-p", "--permission-prompt-tool", "mcp__a__b"], "MCP tools are not supported"),
+        (["-p", "--permission-prompt-tool", "ask_me"], "mcp__SERVER__TOOL"),
         (["-p", "--permission-prompt-tool", "stdio"], "requires --input-format"),
         (["-p", "--system-prompt", "a", "--system-prompt-file", "b"], "not both"),
         (["-p", "--output-forma", "json"], "did you mean --output-format"),

@@ -30,7 +30,7 @@ NAMES = frozenset(
         ),
         *("engine_session", "version", "model", "mode", "previous", "by", "born", "why", "hook", "event", "outcome"),
         *("name", "stop", "forked_from", "imported_from", "signal", "reason_type", "source", "output_file"),
-        *("agent_type", "effort", "first_call", "forked_at", "worktree", "branch", "notice"),
+        *("agent_type", "effort", "first_call", "forked_at", "worktree", "branch", "notice", "local_command"),
     }
 )
 """Fields with ids, names and paths, made by programs."""
