@@ -36,7 +36,6 @@ bash scripts/test_servers.sh || exit 1
 suite page bash scripts/web.sh
 suite checks bash scripts/check.sh
 suite unit run_pytest tests/unit
-[ -d scripts/inspector/node_modules ] || npm ci --prefix scripts/inspector --silent || exit 1
 suite flow run_pytest tests/flow tests/wire tests/contract
 suite sdk run_pytest tests/sdk
 suite fault run_pytest tests/fault

@@ -35,7 +35,10 @@ async def test_a_file_precedes_the_prompt_as_if_it_had_been_read(project: Folder
     assert f"{project.work}/f.txt" in called
     assert result.startswith("<system-reminder>\nResult of calling the Read tool:\n1\tline 1\n")
     assert prompt.startswith("see @f.txt, please")
-    assert [event.origin for event in events if isinstance(event, Prompted)] == ["harness", "human"]
+    assert [event.origin for event in events if isinstance(event, Prompted) and event.why != "listing"] == [
+        "harness",
+        "human",
+    ]
 
 
 async def test_lines_a_folder_and_a_name_with_blanks_can_be_mentioned(project: FolderSessions) -> None:
@@ -142,7 +145,7 @@ async def test_a_prompt_that_a_program_composed_is_taken_as_it_is(project: Folde
     events = [event async for event in session.run(f"see @f.txt {token}", verbatim=True)]
     await session.close()
     assert attached(events) == []
-    assert [event.verbatim for event in events if isinstance(event, Prompted)] == [True]
+    assert [event.verbatim for event in events if isinstance(event, Prompted) and event.why != "listing"] == [True]
 
 
 async def test_a_message_to_a_busy_session_can_mention_files_too(project: FolderSessions) -> None:
@@ -156,5 +159,5 @@ async def test_a_message_to_a_busy_session_can_mention_files_too(project: Folder
             session.steer("look at @f.txt")
             session.driver.queue(InputQueued("plain", (Text("not at @f.txt#L1"),), verbatim=True))
     await session.close()
-    whys = [event.why for event in kept if isinstance(event, Prompted)]
+    whys = [event.why for event in kept if isinstance(event, Prompted) and event.why != "listing"]
     assert whys == ["", "mention", "steer", "steer"]

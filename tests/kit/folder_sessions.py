@@ -4,6 +4,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+from bobstay.assembly.session_library import AGENTS
 from bobstay.model.event import Event
 from tests.kit.environments import model_variables
 from tests.kit.user_folders import UserFolders
@@ -38,9 +39,10 @@ class FolderSessions(UserFolders):
         return events
 
     def blocks(self, request: int = -1, message: int = 0) -> list[str]:
-        """The texts of one message of a request."""
+        """The texts of one message of a request, without the list of agents that every session begins with."""
         content = self.model.requests[request].body["messages"][message]["content"]
-        return [content] if isinstance(content, str) else [block.get("text", "") for block in content]
+        texts = [content] if isinstance(content, str) else [block.get("text", "") for block in content]
+        return [text for text in texts if AGENTS not in text]
 
     def system(self, request: int = -1) -> str:
         return str(self.model.requests[request].body["system"])

@@ -420,8 +420,7 @@ async def test_an_http_server_that_is_told_to_end_leaves_nothing(command: Instal
 def inspect(command: InstalledCommand, *arguments: str) -> Any:
     if shutil.which("npm") is None:
         pytest.skip("the inspector needs Node")
-    if not (INSPECTOR / "node_modules").is_dir():
-        subprocess.run(["npm", "ci", "--silent", "--prefix", str(INSPECTOR)], check=True, timeout=250)
+    subprocess.run(["bash", str(ROOT / "scripts/test_servers.sh")], check=True, timeout=250)
     inspector = str(INSPECTOR / "node_modules" / ".bin" / "mcp-inspector")
     environment = {**command.variables, "PATH": os.environ["PATH"]}
     line = [inspector, "--cli", BOBSTAY, "mcp", "serve", *arguments]

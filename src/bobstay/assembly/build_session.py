@@ -271,7 +271,7 @@ def _hook_facts(
 def _attach_projection(journal: Journal, start: StartContext, projection: "ClaudeProjection | None") -> Mirror | None:
     if projection is None:
         return None
-    projection.resume(start.history.branch)
+    projection.resume([envelope for envelope in start.history.branch if not envelope.agent])
     journal.listeners.append(projection.write)
     return lambda: (projection.path, projection.drain())
 
