@@ -1910,7 +1910,7 @@ export interface components {
             /** @description Name of a tool; else empty. */
             name: string;
             call_id: string;
-            /** @description The call that started the sub-agent whose part it is. */
+            /** @description The call that started the sub-agent whose part it is; else empty. */
             parent_call: string;
         };
         /**

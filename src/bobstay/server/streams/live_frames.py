@@ -39,8 +39,8 @@ class BegunPart(Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     """Name of a tool; else empty."""
     call_id: str
-    parent_call: str = ""
-    """The call that started the sub-agent whose part it is."""
+    parent_call: str
+    """The call that started the sub-agent whose part it is; else empty."""
 
 
 class PartPiece(Struct, frozen=True, forbid_unknown_fields=True):

@@ -181,9 +181,7 @@ class LiveParts:
         part = _Part(kind, began.message_id, began.index, began.name, began.call_id, parent_call)
         self._open[began.message_id, began.index] = part
         self._messages[parent_call] = began.message_id
-        data = {**part.key, "name": began.name, "call_id": began.call_id}
-        if parent_call:
-            data["parent_call"] = parent_call
+        data = {**part.key, "name": began.name, "call_id": began.call_id, "parent_call": parent_call}
         self._publish(live("part.began", data, self._session))
 
     def _add(self, kind: str, message_id: str, index: int, text: str) -> None:
