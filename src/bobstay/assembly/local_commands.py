@@ -54,15 +54,10 @@ class LocalAnswer(Struct, frozen=True):
 
 async def answer_locally(session: CommandTarget, call: CommandCall) -> LocalAnswer | None:
     """Carry out a built-in command; None if there is none of that name."""
-    match call.name:
-        case "model":
-            return LocalAnswer(await _set_model(session, call.arguments), "model")
-        case "effort":
-            return LocalAnswer(_set_effort(session, call.arguments), "effort")
-        case "output-style":
-            return LocalAnswer(_set_style(session, call.arguments), "output_style")
-        case "rename":
-            return LocalAnswer(_rename(session, call.arguments), "rename")
+    if call.name == "model":
+        return LocalAnswer(await _set_model(session, call.arguments), "model")
+    if (change := _CHANGES.get(call.name)) is not None:
+        return LocalAnswer(change(session, call.arguments), call.name)
     if (describe := _REPORTS.get(call.name)) is not None:
         return LocalAnswer(describe(session), call.name)
     if call.name in ELSEWHERE:
@@ -132,6 +127,11 @@ def _describe_agents(session: CommandTarget) -> str:
     return "\n".join(f"{row['name']}: {row['description']}" for row in session.info()["agents"]) or "There are none."
 
 
+_CHANGES: dict[str, Callable[[CommandTarget, str], str]] = {
+    "effort": _set_effort,
+    "output-style": _set_style,
+    "rename": _rename,
+}
 _REPORTS: dict[str, Callable[[CommandTarget], str]] = {
     "agents": _describe_agents,
     "context": _describe_context,

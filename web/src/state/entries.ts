@@ -30,7 +30,7 @@ export function applyEntry(fold: Fold, entry: Entry): void {
     case "tool_done":
       return toolDone(fold, entry, event);
     case "tasks_replaced":
-      fold.tasks = { tasks: event.tasks, at: entry.at };
+      if (!entry.parentCall) fold.tasks = { tasks: event.tasks, at: entry.at };
       return;
     case "run_done":
       return runDone(fold, entry, event);
@@ -83,6 +83,7 @@ export function applyEntry(fold: Fold, entry: Entry): void {
     case "input_queued":
     case "input_dropped":
     case "background_started":
+    case "agent_started":
       return; // shown by the session's state, or by the call that started it
     case "background_ended":
       if (event.tell === "no") return;
@@ -93,6 +94,14 @@ export function applyEntry(fold: Fold, entry: Entry): void {
         text: event.note
           ? `${event.title} hook: ${event.note}`
           : `Background command "${event.title}": ${event.status}`,
+      });
+    case "agent_ended":
+      if (event.tell === "no") return;
+      return fold.put({
+        ...rowBase(fold, entry),
+        kind: "notice",
+        level: event.status === "completed" ? "info" : "warning",
+        text: `Agent "${event.description}": ${event.status}`,
       });
     case "raw":
       if (isInit(event.data)) return; // shown in the context panel
@@ -161,6 +170,10 @@ const FOR_THE_MODEL = new Set([
   "nested_instructions",
   "output_style",
   "mention",
+  "listing",
+  "mcp_servers",
+  "skill",
+  "unknown_command",
 ]);
 
 function prompted(fold: Fold, entry: Entry, event: EventOf<"prompted">): void {
@@ -169,7 +182,7 @@ function prompted(fold: Fold, entry: Entry, event: EventOf<"prompted">): void {
   fold.put({
     ...rowBase(fold, entry, event.id || entry.id),
     kind: "user",
-    text,
+    text: event.typed || text,
     images,
     origin: event.origin ?? "human",
     why: event.why ?? "",
@@ -265,8 +278,10 @@ function answered({ turn }: Fold, id: string, at: number): void {
 
 /** When a turn ends, nothing runs and nothing is pending, whatever was missed. */
 function runDone(fold: Fold, entry: Entry, event: EventOf<"run_done">): void {
-  for (const id of [...fold.open]) fold.drop(id);
-  for (const id of [...fold.unfinished]) interruptTool(fold, id);
+  // Agents in the background go on.
+  const ends = (id: string) => !fold.rows.get(id)?.parentCall;
+  for (const id of [...fold.open].filter(ends)) fold.drop(id);
+  for (const id of [...fold.unfinished].filter(ends)) interruptTool(fold, id);
   for (const state of fold.interactions.values()) {
     if (!state.outcome) fold.interactions.set(state.id, { ...state, outcome: "cancelled" });
   }
@@ -275,6 +290,13 @@ function runDone(fold: Fold, entry: Entry, event: EventOf<"run_done">): void {
   const { turn, steps, tools, usage, cost } = fold.turn;
   const whole = event.duration_ms ?? 0;
   const waitedMs = Math.min(fold.turn.waited, whole);
+  if (event.local && event.text)
+    fold.put({
+      ...rowBase(fold, entry, `${entry.id}/answer`),
+      kind: "notice",
+      level: "info",
+      text: event.text,
+    });
   fold.put({
     ...rowBase(fold, entry),
     kind: "turn",

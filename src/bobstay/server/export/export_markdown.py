@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.background_events import BackgroundEvent
 from bobstay.model.event import (
     Advised,
@@ -67,8 +68,12 @@ def paragraphs(envelope: Envelope) -> Iterator[str]:
     whose = f" (agent {_plain(envelope.agent)})" if envelope.agent else ""
     event: Durable = envelope.event
     match event:
-        case Prompted(origin="human", blocks=blocks):
-            yield f"## User · {_moment(envelope.at)}\n\n{_blocks(blocks)}\n\n"
+        case Prompted(origin="human", blocks=blocks, typed=typed):
+            yield f"## User · {_moment(envelope.at)}\n\n{_blocks((Text(typed),) if typed else blocks)}\n\n"
+        case AgentStarted(agent_type=kind, description=description):
+            yield f"> Agent {_plain(kind)} started: {_plain(description)}\n\n"
+        case AgentEnded():
+            yield f"> {_plain(event.summary)}\n\n"
         case BlockDone(block=ToolCall() as call):
             yield f"### {_plain(call.name)}{whose}\n\n{fenced(_json(call.input), 'json')}\n\n"
         case BlockDone(block=block, partial=partial):

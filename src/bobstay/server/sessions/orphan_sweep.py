@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from bobstay.model.agent_events import AgentEvent
 from bobstay.model.background_events import BackgroundEvent
 from bobstay.model.event import ConversationEvent, Envelope, InteractionEvent, NoticeEvent, SettingsEvent, ToolEvent
 from bobstay.model.session_events import SessionEvent, WorkerExited, WorkerStarted
@@ -82,7 +83,7 @@ def find_orphans(session_id: str, entries: Iterable[Envelope]) -> list[Orphan]:
                 open_workers.pop(worker, None)
             case ConversationEvent() | InteractionEvent() | ToolEvent() | SettingsEvent():
                 continue
-            case SessionEvent() | BackgroundEvent() | NoticeEvent():
+            case SessionEvent() | BackgroundEvent() | AgentEvent() | NoticeEvent():
                 continue
     return [Orphan(session_id, started) for started in open_workers.values()]
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from bobstay.config.paths import Paths
 from bobstay.engine.event_redaction import redact_event
+from bobstay.model.agent_events import AgentEvent
 from bobstay.model.background_events import BackgroundEvent
 from bobstay.model.event import (
     BlockDone,
@@ -123,7 +124,7 @@ def _known(session: OpenSession) -> _Known:
                 (known.brought if id == envelope.id else known.sent).add(id)
             case InteractionEvent() | ToolEvent() | SettingsEvent() | SessionEvent():
                 continue
-            case WorkerEvent() | BackgroundEvent() | NoticeEvent():
+            case WorkerEvent() | BackgroundEvent() | AgentEvent() | NoticeEvent():
                 continue
             case InputQueued() | InputDropped() | TurnStarted() | BlockDone():
                 continue

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from bobstay.model.agent_events import AgentEvent
 from bobstay.model.background_events import BackgroundEvent
 from bobstay.model.event import (
     BlockDone,
@@ -62,7 +63,14 @@ class ResumePoint(Struct):
                 case BlockDone(block=block) if not envelope.parent_call:
                     self.ids.add(envelope.id)
                     text = envelope.id if isinstance(block, Text) else text
-                case InteractionEvent() | ToolEvent() | SettingsEvent() | BackgroundEvent() | NoticeEvent():
+                case (
+                    InteractionEvent()
+                    | ToolEvent()
+                    | SettingsEvent()
+                    | BackgroundEvent()
+                    | AgentEvent()
+                    | NoticeEvent()
+                ):
                     continue
                 case InputQueued() | InputDropped() | Prompted() | TurnStarted() | BlockDone():
                     continue
