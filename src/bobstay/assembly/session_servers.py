@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 SERVERS = "mcp_servers"
 """Why the model is told what servers say about themselves, and which tools can be searched for."""
-_FIRST_WAIT = 2.0
+FIRST_WAIT = 2.0
 """Seconds that the first turn waits for servers."""
-_NAMED_WAIT = 30.0
+NAMED_WAIT = 30.0
 """The same, if the command line or the host names some."""
 
 
@@ -72,7 +72,7 @@ class SessionServers:
 
     async def ready(self) -> None:
         """Wait for the servers before the first turn, and offer what they have."""
-        await self.servers.settled(_NAMED_WAIT if self.named else _FIRST_WAIT)
+        await self.servers.settled(NAMED_WAIT if self.named else FIRST_WAIT)
         self.refresh()
 
     def refresh(self) -> None:

@@ -1,0 +1,86 @@
+"""Commands and skills in sessions: what a person types, and what the model calls (H9-1, H9-3, H9-4)."""
+
+from pathlib import Path
+
+import pytest
+
+from bobstay.model.event import Event, Prompted, RunDone, ToolDone
+from tests.kit.folder_sessions import FolderSessions
+from tests.modelserver.script import Call, Say, Step
+from tests.modelserver.server import ModelServer
+
+
+@pytest.fixture
+def project(model: ModelServer, tmp_path: Path) -> FolderSessions:
+    return FolderSessions(model, tmp_path)
+
+
+def last(events: list[Event]) -> RunDone:
+    done = events[-1]
+    assert isinstance(done, RunDone)
+    return done
+
+
+async def test_the_model_reads_the_body_and_people_see_what_they_typed(project: FolderSessions) -> None:
+    project.write("work/.claude/commands/fix.md", "Fix issue $0 with care.")
+    events = await project.ask("/fix 12")
+    assert "<command-name>/fix</command-name>" in project.blocks()[0]
+    assert project.blocks()[1].startswith("Fix issue 12 with care.")
+    (prompt,) = [event for event in events if isinstance(event, Prompted) and event.origin == "human"]
+    assert prompt.typed.startswith("/fix 12")
+
+
+async def test_an_insert_is_judged_like_a_call_and_ends_the_command_if_it_may_not_run(project: FolderSessions) -> None:
+    project.write("work/.claude/commands/a.md", "made: !`touch made.txt`")
+    done = last(await project.ask("/a"))
+    assert (done.ending, done.local, done.turns) == ("completed", True, 0)
+    assert "touch made.txt" in done.text
+    assert project.model.requests == []
+    assert not (project.folder / "work" / "made.txt").exists()
+
+
+async def test_what_a_command_grants_ends_with_its_turn(project: FolderSessions) -> None:
+    project.write("work/.claude/commands/a.md", "---\nallowed-tools: Bash(touch:*)\n---\nGo.")
+    touch = Call("Bash", {"command": "touch one.txt"}, "t1")
+    again = Call("Bash", {"command": "touch two.txt"}, "t2")
+    events = await project.ask("/a", steps=(Step(blocks=[touch]), Step(blocks=[Say("ok")])))
+    assert [event.denied for event in events if isinstance(event, ToolDone)] == [False]
+    events = await project.ask("plain", steps=(Step(blocks=[again]), Step(blocks=[Say("ok")])))
+    assert [event.denied for event in events if isinstance(event, ToolDone)] == [True]
+
+
+async def test_an_unknown_command_is_plain_text_and_the_model_is_told(project: FolderSessions) -> None:
+    assert last(await project.ask("/nothing here")).ending == "completed"
+    assert "no command or skill /nothing" in project.blocks()[0]
+    assert project.blocks()[1].startswith("/nothing here")
+
+
+async def test_the_model_calls_a_skill_by_name(project: FolderSessions) -> None:
+    project.write("work/.claude/skills/greet/SKILL.md", "---\ndescription: Greets\n---\nSay MK-HELLO to $ARGUMENTS.")
+    call = Call("Skill", {"skill": "greet", "args": "Ann"}, "s")
+    events = await project.ask("go", steps=(Step(blocks=[call]), Step(blocks=[Say("done")])))
+    assert any("- greet: Greets" in str(request.body["messages"]) for request in project.model.requests[:1])
+    assert "MK-HELLO" not in str(project.model.requests[0].body["messages"])
+    assert "Say MK-HELLO to Ann." in str(project.model.requests[1].body["messages"])
+    assert [event.reply.text for event in events if isinstance(event, ToolDone)] == ["Launching skill: greet"]
+
+
+async def test_nothing_of_an_untrusted_folder_is_carried_out(project: FolderSessions) -> None:
+    """H4-3"""
+    project.write("work/.claude/skills/evil/SKILL.md", "---\ndescription: d\n---\nMK-EVIL")
+    project.write("work/.claude/commands/run.md", "---\nallowed-tools: Bash\n---\nout: !`touch made.txt`")
+    call = Call("Skill", {"skill": "evil"}, "s")
+    events = await project.ask("go", trust=False, steps=(Step(blocks=[call]), Step(blocks=[Say("done")])))
+    (reply,) = [event.reply for event in events if isinstance(event, ToolDone)]
+    assert reply.is_error
+    assert "MK-EVIL" not in str(project.model.requests[-1].body["messages"])
+    await project.ask("/run", trust=False)
+    assert not (project.folder / "work" / "made.txt").exists()
+
+
+async def test_a_built_in_command_is_answered_without_the_model(project: FolderSessions) -> None:
+    """H9-2"""
+    done = last(await project.ask("/model claude-haiku-4-5"))
+    assert (done.local_command, done.turns) == ("model", 0)
+    assert "claude-haiku-4-5" in done.text
+    assert project.model.requests == []

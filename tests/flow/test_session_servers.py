@@ -1,0 +1,54 @@
+"""MCP servers in a session: their tools are offered, called and judged like any other (H8-2, H8-4, H1-6)."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from bobstay.assembly import session_servers
+from bobstay.model.event import Event, ToolDone
+from tests.kit import scripted_mcp_server
+from tests.kit.folder_sessions import FolderSessions
+from tests.kit.waiting import DEADLINE
+from tests.modelserver.script import Call, Say, Step
+from tests.modelserver.server import ModelServer
+
+SERVER = {"command": sys.executable, "args": [scripted_mcp_server.__file__]}
+SHOUT = Call("mcp__srv__shout", {"s": "hey"}, "m1")
+
+
+@pytest.fixture
+def project(model: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FolderSessions:
+    """A busy machine must not decide whether a server is there in time."""
+    for name in ("FIRST_WAIT", "NAMED_WAIT"):
+        monkeypatch.setattr(session_servers, name, DEADLINE)
+    return FolderSessions(model, tmp_path)
+
+
+def replies(events: list[Event]) -> list[ToolDone]:
+    return [event for event in events if isinstance(event, ToolDone)]
+
+
+async def test_a_server_of_the_project_needs_trust_and_an_approval(project: FolderSessions) -> None:
+    project.write("work/.mcp.json", {"mcpServers": {"srv": SERVER}})
+    steps = (Step(blocks=[SHOUT]), Step(blocks=[Say("done")]))
+    (refused,) = replies(await project.ask("one", steps=steps, allowed_tools=("mcp__srv",)))
+    assert "No such tool" in refused.reply.text
+    assert any("not started: srv" in warning for warning in project.warnings)
+    project.write("work/.claude/settings.json", {"enableAllProjectMcpServers": True})
+    (done,) = replies(await project.ask("two", steps=steps, allowed_tools=("mcp__srv",)))
+    assert (done.reply.is_error, done.reply.text) == (False, "HEY!")
+    (untrusted,) = replies(await project.ask("three", steps=steps, allowed_tools=("mcp__srv",), trust=False))
+    assert "No such tool" in untrusted.reply.text
+
+
+async def test_without_a_rule_a_tool_of_a_server_is_asked_about(project: FolderSessions) -> None:
+    config = json.dumps({"mcpServers": {"srv": SERVER}})
+    (reply,) = replies(
+        await project.ask("one", steps=(Step(blocks=[SHOUT]), Step(blocks=[Say("done")])), mcp_config=(config,))
+    )
+    assert reply.denied
+    offered = [tool["name"] for tool in project.model.requests[0].body["tools"]]
+    assert "mcp__srv__shout" in offered
+    assert offered.index("mcp__srv__shout") > offered.index("Write"), "tools of servers come after the built-in ones"
