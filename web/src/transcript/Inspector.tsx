@@ -64,6 +64,10 @@ function CallDetails({ transcript, row }: { transcript: Transcript; row: ToolRow
   const Full = view.Full ?? view.Body;
   const input = JSON.stringify(whole.data?.input ?? row.input, null, 2) ?? "";
   const output = whole.data?.output ?? row.output;
+  // The row may hold only the ends of a long call: what is copied waits for all of it.
+  const loaded = async () => whole.data ?? (await whole.refetch({ cancelRefetch: false })).data ?? row;
+  const copyInput = async () => copy(JSON.stringify((await loaded()).input, null, 2) ?? "", "Input copied");
+  const copyOutput = async () => copy(plainText((await loaded()).output ?? ""), "Output copied");
   return (
     <Tabs.Root defaultValue="view" className="flex min-h-0 flex-col">
       <div className="hairline-b sticky top-0 z-10 flex flex-wrap items-center gap-1 bg-surface-1 px-3 py-2">
@@ -73,14 +77,10 @@ function CallDetails({ transcript, row }: { transcript: Transcript; row: ToolRow
           <Tab value="output">Output</Tab>
         </Tabs.List>
         <span className="flex-1" />
-        <Button look="quiet" icon={<Icon name="copy" />} onClick={() => void copy(input, "Input copied")}>
+        <Button look="quiet" icon={<Icon name="copy" />} onClick={() => void copyInput()}>
           Copy input
         </Button>
-        <Button
-          look="quiet"
-          icon={<Icon name="copy" />}
-          onClick={() => void copy(plainText(output), "Output copied")}
-        >
+        <Button look="quiet" icon={<Icon name="copy" />} onClick={() => void copyOutput()}>
           Copy output
         </Button>
         <Button
