@@ -255,7 +255,7 @@ async def test_pasted_pictures_go_along(web: WebConsole) -> None:
     session = await launched(web, page)
     await web.server.until_status(session, "completed")
     events = [entry["event"] for entry in (await web.server.get(f"/api/v1/sessions/{session}/events")).json["events"]]
-    prompted = next(event for event in events if event["type"] == "prompted")
+    prompted = next(event for event in events if event["type"] == "prompted" and "origin" not in event)
     assert [block["type"] for block in prompted["blocks"]].count("image") == 1
 
 
