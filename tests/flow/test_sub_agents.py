@@ -321,3 +321,29 @@ async def test_a_crash_in_the_middle_of_three_children_resumes_whole(
         "Three was interrupted.",
         "Two is done.",
     ]
+
+
+async def test_money_spent_before_this_process_does_not_count(model: ModelServer, opened: Opened) -> None:
+    """H3-2"""
+    first = await opened()
+    await run(first, model.play("first", Step(blocks=[Say("one")])))
+    cost = first.state.cost
+    assert cost > 0
+    await first.close()
+    again = await opened(resume=first.id, max_budget_usd=cost * 0.9)
+    assert (await run(again, model.play("second", Step(blocks=[Say("two")])))).ending == "completed"
+
+
+async def test_a_sub_agent_stops_at_the_budget_of_its_session(model: ModelServer, opened: Opened) -> None:
+    """H7-7: what its parent spent counts, and what was spent before this process does not."""
+    first = await opened()
+    await run(first, model.play("first", Step(blocks=[Say("one")])))
+    cost = first.state.cost
+    await first.close()
+    child = model.play("child", Step(blocks=[Say("never")]))
+    prompt = model.play("parent", Step(blocks=[agent(child, run_in_background=False)]))
+    again = await opened(resume=first.id, max_budget_usd=cost * 0.1)
+    assert (await run(again, prompt)).ending == "max_cost"
+    (ended,) = [each.event for each in entries(again) if isinstance(each.event, AgentEnded)]
+    assert (ended.status, ended.tool_uses) == ("failed", 0)
+    assert len(model.requests) == 2, "the first session, and the parent; the sub-agent asked nothing"
