@@ -1,5 +1,6 @@
 """Commands and skills in sessions: what a person types, and what the model calls (H9-1, H9-3, H9-4)."""
 
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
@@ -43,10 +44,14 @@ async def test_what_a_command_grants_ends_with_its_turn(project: FolderSessions)
     project.write("work/.claude/commands/a.md", "---\nallowed-tools: Bash(touch:*)\n---\nGo.")
     touch = Call("Bash", {"command": "touch one.txt"}, "t1")
     again = Call("Bash", {"command": "touch two.txt"}, "t2")
-    events = await project.ask("/a", steps=(Step(blocks=[touch]), Step(blocks=[Say("ok")])))
-    assert [event.denied for event in events if isinstance(event, ToolDone)] == [False]
-    events = await project.ask("plain", steps=(Step(blocks=[again]), Step(blocks=[Say("ok")])))
-    assert [event.denied for event in events if isinstance(event, ToolDone)] == [True]
+    session = await project.open(model="claude-sonnet-4-5", trust=True)
+    denied = []
+    for prompt, call in (("/a", touch), ("plain", again)):
+        token = project.model.play(call.id, Step(blocks=[call]), Step(blocks=[Say("ok")]))
+        async with aclosing(session.run(f"{prompt} {token}")) as events:
+            denied += [event.denied async for event in events if isinstance(event, ToolDone)]
+    await session.close()
+    assert denied == [False, True]
 
 
 async def test_an_unknown_command_is_plain_text_and_the_model_is_told(project: FolderSessions) -> None:

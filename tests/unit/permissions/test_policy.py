@@ -385,3 +385,26 @@ def test_removing_the_old_directory_is_still_asked_about_in_every_mode() -> None
     given = in_worktree("bypassPermissions", can_bypass=True)
     assert decide(given, "Bash", f"rm -rf {ROOT}").effect is ASK
     assert decide(given, "Bash", f"rm -rf {TREE}").effect is ASK
+
+
+def test_a_sub_agent_has_the_mode_of_its_session_or_its_own_but_never_more_while_that_only_reads() -> None:
+    """H5-1, H7-2"""
+    session = Policy("default", root="/w", home="/h")
+    follows, own = session.for_agent(), session.for_agent("acceptEdits")
+    bypasses = session.for_agent("bypassPermissions")
+    assert (follows.mode, own.mode, bypasses.mode) == ("default", "acceptEdits", "default")
+    session.apply(ModeChanged("plan"))
+    assert (follows.mode, own.mode) == ("plan", "plan")
+    decision = own.judge("Write", (Access("write", "/w/a"),), {"file_path": "/w/a"}, read_only=False)
+    assert decision.effect is Effect.ASK
+
+
+def test_rules_that_a_person_adds_hold_for_all_agents_of_the_session() -> None:
+    session = Policy("default", root="/w", home="/h")
+    agent = session.for_agent()
+    update = {"type": "addRules", "behavior": "deny", "rules": [{"toolName": "Write"}], "destination": "session"}
+    agent.apply(PermissionsChanged((update,)))
+    assert session.rules == (), "the session applies it, once"
+    session.apply(PermissionsChanged((update,)))
+    decision = agent.judge("Write", (Access("write", "/w/a"),), {"file_path": "/w/a"}, read_only=False)
+    assert decision.effect is Effect.DENY
