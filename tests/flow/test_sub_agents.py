@@ -16,7 +16,7 @@ from bobstay.config.options import Options
 from bobstay.engine.engine_ports import Answer
 from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.event import Envelope, InteractionOpened, RunDone, ToolDone
-from tests.kit.waiting import DEADLINE
+from tests.kit.waiting import DEADLINE, until
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
 
@@ -338,12 +338,18 @@ async def test_a_sub_agent_stops_at_the_budget_of_its_session(model: ModelServer
     """H7-7: what its parent spent counts, and what was spent before this process does not."""
     first = await opened()
     await run(first, model.play("first", Step(blocks=[Say("one")])))
-    cost = first.state.cost
+    cost = first.state.cost  # every answer of the test model costs the same
     await first.close()
-    child = model.play("child", Step(blocks=[Say("never")]))
+    # A sub-agent starts while its parent's answer still streams, whose cost is not known before it has ended.
+    gate = Gate()
+    read = Step(blocks=READ.blocks, gate=gate)
+    child = model.play("child", read, Step(blocks=[Say("never")]))
     prompt = model.play("parent", Step(blocks=[agent(child, run_in_background=False)]))
-    again = await opened(resume=first.id, max_budget_usd=cost * 0.1)
-    assert (await run(again, prompt)).ending == "max_cost"
+    again = await opened(resume=first.id, max_budget_usd=cost * 1.5)
+    running = asyncio.ensure_future(run(again, prompt))
+    await until(lambda: again.state.cost > cost * 1.5)
+    gate.open()
+    assert (await running).ending == "max_cost"
     (ended,) = [each.event for each in entries(again) if isinstance(each.event, AgentEnded)]
-    assert (ended.status, ended.tool_uses) == ("failed", 0)
-    assert len(model.requests) == 2, "the first session, and the parent; the sub-agent asked nothing"
+    assert (ended.status, ended.tool_uses) == ("failed", 1)
+    assert len(model.requests) == 3, "the first session, the parent, and the sub-agent once"
