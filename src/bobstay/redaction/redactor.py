@@ -27,6 +27,10 @@ _ENDS_IN_ESCAPE = r"(?:(?<!\\)(?:\\\\)*\\[nrtbf]|\x1b\[[0-9;:]*m)\Z"
 """A JSON escape or a colour sequence ends in a letter that does not belong to the word after it."""
 _BEARER = "[Bb]earer "
 _OPENED = "|".join(map(re.escape, OPENERS))
+# Each branch begins with a letter of its own, not with a class of letters: such a pattern is searched for fastest.
+_SUSPECT = rf"{_OPENED}|Bearer |bearer |-----BEGIN |\\\Z|\x1b\Z|\x1b\[[0-9;:]{{0,20}}\Z"
+_SHORT_BEGINNING = 12
+"""Characters up to which the beginnings of secrets are kept as a set of all their prefixes."""
 ENCODED = frozenset({"base64", "data"})
 """Fields with Base64 images and documents, which would be damaged where they happen to match a token's pattern."""
 
@@ -189,10 +193,8 @@ class RedactedStream:
         self._values = tuple(value for value, _ in redactor.values)
         beginnings = (*self._values, *OPENERS)
         self._longest = min(max(map(len, beginnings)), LONGEST_HELD)
-        self._beginnings: dict[str, list[str]] = {}
-        """Beginnings of secrets by their first letter."""
-        for beginning in beginnings:
-            self._beginnings.setdefault(beginning[0], []).append(beginning)
+        self._long_beginnings = tuple(text for text in beginnings if len(text) > _SHORT_BEGINNING)
+        self._prefixes = _list_opener_prefixes() | _list_prefixes(self._values)
 
     def feed(self, piece: str) -> str:
         """Return what can be shown now."""
@@ -217,6 +219,9 @@ class RedactedStream:
 
     def _find_open_secret(self, text: str) -> int:
         """Return where in `text` a possible secret begins that is not complete; its length if nowhere."""
+        if _compiled(_SUSPECT).search(text) is None:
+            position = self._find_partial_start(text, len(text))
+            return move_before_values(self._values, text, position) if position < len(text) else position
         run = max(map(text.rfind, BREAKS)) + 1
         opened = _compiled(_OPENED).search(text, run)
         bearer = _compiled(_BEARER).search(text, max(run - 7, 0))
@@ -227,11 +232,14 @@ class RedactedStream:
 
     def _find_partial_start(self, text: str, position: int) -> int:
         """Return where before `position` the end of `text` may begin a secret, else `position`."""
-        near = max(0, len(text) - self._longest)
-        for index, letter in enumerate(text[near:position], near):
-            for beginning in self._beginnings.get(letter, ()):
+        for beginning in self._long_beginnings:
+            first, index = beginning[:_SHORT_BEGINNING], max(0, len(text) - self._longest) - 1
+            while (index := text.find(first, index + 1, position + _SHORT_BEGINNING - 1)) >= 0:
                 if beginning.startswith(text[index:]):
-                    return index
+                    position = index
+        for length in range(min(_SHORT_BEGINNING, len(text)), len(text) - position, -1):
+            if text[-length:] in self._prefixes:
+                return len(text) - length
         return position
 
 
@@ -246,6 +254,8 @@ def stands_alone(text: str, start: int, stop: int) -> bool:
 
 def last_letter(text: str) -> str:
     """Return the last letter of a text; a line break if the text ends in an escape sequence."""
+    if text[-1] not in "nrtbfm":
+        return text[-1]
     return "\n" if _compiled(_ENDS_IN_ESCAPE).search(text, max(0, len(text) - 24)) else text[-1]
 
 
@@ -303,6 +313,15 @@ def find_open_key(text: str) -> int:
         closed = rest.find("-----", end + 8)
         return -1 if 0 <= closed < len(rest) - 5 else position
     return position if "PRIVATE KEY" in rest or len(rest) < 60 else -1
+
+
+@cache
+def _list_opener_prefixes() -> frozenset[str]:
+    return _list_prefixes(OPENERS)
+
+
+def _list_prefixes(beginnings: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(text[:length] for text in beginnings for length in range(1, min(len(text), _SHORT_BEGINNING) + 1))
 
 
 @cache

@@ -167,6 +167,19 @@ def test_a_stream_in_pieces_gives_what_the_whole_gives(parts: list[str], sizes: 
     assert "".join(shown) == redactor.redact(text)
 
 
+@pytest.mark.parametrize(
+    "value", ["zzsk-9f8a7b6c5d4e3f2a1b", "a1-ghp_-a1-ghp_-a1-ghp_-z", "abc8 bearer 9f8a7b6c5d4e3f"]
+)
+def test_a_value_in_which_a_token_may_begin_is_redacted_whole_wherever_the_pieces_end(value: str) -> None:
+    redactor = Redactor({"A_KEY": value})
+    text = f"it is {value}, and {value}"
+    for cut in range(len(text)):
+        for other in range(cut, len(text)):
+            stream = redactor.stream()
+            pieces = [stream.feed(each) for each in (text[:cut], text[cut:other], text[other:])]
+            assert "".join((*pieces, stream.flush())) == "it is [masked A_KEY], and [masked A_KEY]"
+
+
 def test_an_ordinary_stream_is_not_held_up() -> None:
     stream = Redactor({"A_KEY": "zzzzzzzzzz"}).stream()
     assert [stream.feed(piece) for piece in ("Hello ", "world, ", "this is it.\n")] == [
