@@ -17,20 +17,6 @@ suite() {
 
 run_pytest() { .venv/bin/python -m pytest -q -n "${JOBS:-3}" --dist loadfile "$@"; }
 
-# Suites of many processes at once: what failed is run again, alone, and named. What fails then has failed.
-twice_at_most() {
-    local log failed
-    log=$(mktemp)
-    run_pytest "$@" 2>&1 | tee "$log"
-    [ "${PIPESTATUS[0]}" = 0 ] && { rm -f "$log"; return 0; }
-    failed=$(grep -E '^(FAILED|ERROR) ' "$log" | awk '{print $2}' | sort -u)
-    rm -f "$log"
-    { [ -n "$failed" ] && [ "$(wc -l <<<"$failed")" -le 5 ]; } || return 1
-    printf 'run again, alone:\n%s\n' "$failed"
-    # shellcheck disable=SC2086 - names of tests hold no blanks that matter here
-    .venv/bin/python -m pytest -q $failed
-}
-
 bash scripts/packages.sh || exit 1
 bash scripts/test_servers.sh || exit 1
 suite page bash scripts/web.sh
@@ -40,9 +26,9 @@ suite flow run_pytest tests/flow tests/wire tests/contract
 suite sdk run_pytest tests/sdk
 suite fault run_pytest tests/fault
 suite security run_pytest tests/security
-suite server twice_at_most tests/server
+suite server run_pytest tests/server
 suite web npm --prefix web run --silent test
 # Any worker takes what is left: files of these tests differ much in length.
-suite browser twice_at_most --dist worksteal tests/browser
+suite browser run_pytest --dist worksteal tests/browser
 printf '%s\n' "" "suites:" "${report[@]}"
 exit $status
