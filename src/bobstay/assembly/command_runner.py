@@ -177,8 +177,12 @@ class CommandRunner:
         except (BodyUnreadableError, UnsafeInsertError) as error:
             raise CommandFailedError(str(error)) from error
         text = expansion.join(await self._run_inserts(expansion, rules if not body.changed else ()))
-        attach = self._toolbox.attach
-        before = await attach((Text(text),)) if attach is not None and expansion.mentions else []
+        before: list[Durable] = []
+        if expansion.mentions and self._toolbox.attach is not None:
+            from bobstay.assembly.mentioned_files import attach_files
+
+            # Not what looks like a mention in the output of an insert: no person wrote that.
+            before = await attach_files(self._toolbox, expansion.mentions)
         base = f"Base directory for this skill: {command.folder}\n\n" if command.folder else ""
         return base + text, before
 
