@@ -140,7 +140,7 @@ class AgentSession:
         if self._styles is None:
             from bobstay.assembly.session_styles import SessionStyles
 
-            self._styles = SessionStyles(self._start)
+            self._styles = SessionStyles(self._start, self.library)
         return self._styles
 
     @property

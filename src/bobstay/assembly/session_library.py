@@ -14,6 +14,7 @@ from bobstay.library.listing import describe_withheld, list_agents, list_for_mod
 from bobstay.library.shell_substitution import UnsafeInsertError
 
 if TYPE_CHECKING:
+    from bobstay.library.definition import LibraryNotice, OutputStyle
     from bobstay.library.nested_skills import NestedSkills
     from bobstay.library.plugin import Plugin, PluginProblem
     from bobstay.library.plugin_selection import FoundPlugins
@@ -58,6 +59,15 @@ class SessionLibrary:
             }
             for each in self.plugins
         ]
+
+    def find_styles(self, start: StartContext) -> "tuple[OutputStyle, ...]":
+        """Read which output styles there are now; what is wrong with one of them becomes a warning, once."""
+        from bobstay.library.output_styles import find_styles
+
+        notices: list[LibraryNotice] = []
+        found = find_styles(self._sources, [plugin.definitions for plugin in self.plugins], notices)
+        start.warnings.extend(text for text in map(str, notices) if text not in start.warnings)
+        return found
 
     def activate(self, command: CommandDefinition) -> None:
         """A command or skill was called: what it brings holds from now on."""

@@ -133,4 +133,5 @@ class OutputStyle(Struct, frozen=True, kw_only=True):
     origin: DefinitionOrigin
     description: str = ""
     keep_coding_instructions: bool = False
+    """Whether the model is still told how to work on code and how to answer."""
     variables: dict[str, str] = {}

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from bobstay.library.definition import AgentDefinition, CommandDefinition, DefinitionOrigin, OutputStyle
 from bobstay.library.definition_folder import LARGEST
-from bobstay.library.front_matter import decode_body, split_front_matter
+from bobstay.markdown.front_matter import decode_body, split_front_matter
 from bobstay.system.safe_read import open_regular, read_up_to
 
 

@@ -17,8 +17,8 @@ from bobstay.library.definition import (
     OutputStyle,
 )
 from bobstay.library.definition_fields import FileFacts, build_agent, build_command, build_style, is_name
-from bobstay.library.field_values import as_line
-from bobstay.library.front_matter import LONGEST, FrontMatter, split_front_matter
+from bobstay.markdown.field_values import as_line
+from bobstay.markdown.front_matter import LONGEST, FrontMatter, split_front_matter
 from bobstay.system.safe_read import NotRegularFile, open_regular, read_up_to
 
 LARGEST = 1 << 20
@@ -111,7 +111,8 @@ def read_styles(
     folder: DefinitionFolder, notices: list[LibraryNotice], below: str = "output-styles"
 ) -> list[OutputStyle]:
     files = _read_markdown(folder, below, notices, deepest=1)
-    return [build_style(_facts(folder, stem, file)) for stem, file in files]
+    built = (build_style(_facts(folder, stem, file)) for stem, file in files)
+    return [style for style in built if style is not None]
 
 
 def _build_skill(

@@ -22,7 +22,6 @@ from bobstay.library.definition_folder import (
     read_agents,
     read_commands,
     read_skills,
-    read_styles,
 )
 from bobstay.library.library import Library, PluginDefinitions, choose_commands, choose_named
 
@@ -58,9 +57,9 @@ class LibrarySources(Struct, frozen=True, kw_only=True):
 def find_library(sources: LibrarySources, plugins: tuple[PluginDefinitions, ...] = ()) -> Library:
     """Read the front matter of all definitions that apply. Reads files only, so it may run in a thread."""
     notices: list[LibraryNotice] = []
-    managed = list(_managed_folders(sources))
-    user = list(_user_folders(sources))
-    found = list(_project_folders(sources))
+    managed = list(managed_folders(sources))
+    user = list(user_folders(sources))
+    found = list(project_folders(sources))
     project = [folder for folder in found if folder.trusted]
     # Folders that nobody trusts come last: they must not replace what the user, a plugin or bobstay provides.
     last = [DefinitionFolder(BUNDLED, "bundled"), *(folder for folder in found if not folder.trusted)]
@@ -75,10 +74,7 @@ def find_library(sources: LibrarySources, plugins: tuple[PluginDefinitions, ...]
     agents += [agent for folder in (*project, *user) for agent in read_agents(folder, notices)]
     agents += [each for plugin in plugins for each in plugin.agents]
     agents += [agent for folder in last for agent in read_agents(folder, notices)]
-    styles = [style for folder in (*managed, *project, *user) for style in read_styles(folder, notices)]
-    styles += [each for plugin in plugins for each in plugin.styles]
-    styles += [style for folder in last for style in read_styles(folder, notices)]
-    return Library(choose_commands(commands), choose_named(agents), choose_named(styles), tuple(notices))
+    return Library(choose_commands(commands), choose_named(agents), tuple(notices))
 
 
 def add_host_agents(library: Library, given: Any) -> Library:
@@ -118,19 +114,21 @@ def _read_commands(folders: Iterable[DefinitionFolder], notices: list[LibraryNot
         yield from read_commands(folder, notices)
 
 
-def _managed_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:
+def managed_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:
+    """The folder of the machine's owner, if it has definitions."""
     folder = os.path.dirname(sources.paths.managed)
     if _has_parts(folder):
         yield DefinitionFolder(folder, "managed")
 
 
-def _user_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:
+def user_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:
+    """The settings folders of the user."""
     if sources.wants("user"):
         for folder in dict.fromkeys((sources.paths.bobstay, sources.paths.claude)):
             yield DefinitionFolder(folder, "user")
 
 
-def _project_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:
+def project_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:
     """The settings folders of the directory, of those above it up to the top of the project, and of added ones."""
     if not sources.wants("project"):
         return

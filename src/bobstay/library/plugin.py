@@ -11,7 +11,7 @@ from bobstay.config.trust import is_inside
 from bobstay.library.definition import AgentDefinition, CommandDefinition, LibraryNotice, OutputStyle
 from bobstay.library.definition_fields import is_name
 from bobstay.library.definition_folder import DefinitionFolder, read_agents, read_commands, read_skills, read_styles
-from bobstay.library.field_values import as_line
+from bobstay.markdown.field_values import as_line
 from bobstay.library.library import PluginDefinitions
 from bobstay.library.plugin_config import PluginHooks, PluginServer, find_hooks, find_servers, read_json_object
 

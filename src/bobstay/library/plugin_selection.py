@@ -10,7 +10,7 @@ from bobstay.config.paths import Paths
 from bobstay.config.settings_files import LoadedSettings
 from bobstay.config.trust import describe_changes
 from bobstay.library.definition import LibraryNotice
-from bobstay.library.field_values import as_line, as_map
+from bobstay.markdown.field_values import as_line, as_map
 from bobstay.library.marketplace import (
     Marketplace,
     MarketplaceError,

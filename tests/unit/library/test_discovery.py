@@ -372,21 +372,8 @@ def test_paths_are_matched_as_globs(folders: UserFolders, pattern: str, path: st
     assert matches_paths(found, str(folders.work / path), str(folders.work)) is matches
 
 
-def test_output_styles_have_names_and_keep_what_they_say(folders: UserFolders) -> None:
-    folders.write("work/.claude/output-styles/keep.md", "---\nname: Keep\nkeep-coding-instructions: true\n---\nBODY")
-    folders.write("home/.claude/output-styles/plain.md", "BODY")
-    found = library(folders)
-    assert [(style.name, style.keep_coding_instructions) for style in found.styles] == [
-        ("Keep", True),
-        ("plain", False),
-    ]
-    keep = next(style for style in found.styles if style.name == "Keep")
-    assert read_body(keep).text == "BODY"
-
-
 def test_a_folder_that_is_not_trusted_replaces_nothing(folders: UserFolders) -> None:
     for level in ("home", "work"):
-        folders.write(f"{level}/.claude/output-styles/s.md", f"---\nname: S\ndescription: {level}\n---\nBODY")
         folders.write(f"{level}/.claude/agents/a.md", f"---\nname: a\ndescription: {level}\n---\nBODY")
     folders.write("work/.claude/agents/plan.md", "---\nname: plan\ndescription: work\n---\nBODY")
     folders.write("work/.claude/commands/init.md", "BODY")
@@ -396,13 +383,12 @@ def test_a_folder_that_is_not_trusted_replaces_nothing(folders: UserFolders) -> 
     for trusted in (True, False):
         found = library(folders, trusted=trusted)
         definitions = (
-            next((style for style in found.styles if style.name == "S"), None),
             found.find_agent("a"),
             found.find_agent("plan"),
             found.find_command("init"),
         )
         chosen[trusted] = [each.origin.source for each in definitions if each is not None]
-    assert chosen == {True: ["project"] * 4, False: ["user", "user", "bundled", "bundled"]}
+    assert chosen == {True: ["project"] * 3, False: ["user", "bundled", "bundled"]}
     assert body(library(folders, trusted=True), "mine") == "OTHER"
     assert body(library(folders, trusted=False), "mine") == "MINE"
 
