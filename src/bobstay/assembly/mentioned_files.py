@@ -42,12 +42,13 @@ async def attach_files(toolbox: Toolbox, mentions: Iterable[Mention]) -> list[Du
         meant = (attachment.path, mention.first, mention.last)
         if not attachment.path or meant in done:
             continue
-        done.add(meant)
         if count == _MOST_MENTIONS or size > _MOST_CHARACTERS:
             events.append(_left_out(mention, "the prompt mentions too much. The model can read it itself"))
             break
         count += 1
         found = await attachment.events()
+        if any(isinstance(event, Prompted) for event in found):
+            done.add(meant)
         size += sum(len(b.text) for event in found if isinstance(event, Prompted) for b in _texts(event))
         events += found
     return events
