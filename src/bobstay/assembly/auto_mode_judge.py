@@ -100,8 +100,8 @@ class SmallModel:
         spent = QuestionCost()
         try:
             async with asyncio.timeout(self.limit):
-                question = ModelQuestion(self._system, text, (VERDICT_TOOL,))
-                verdict = await ask_model(route, question, read_reply, spent)
+                asked = ModelQuestion(self._system, text, (VERDICT_TOOL,))
+                verdict = await ask_model(route, asked, read_reply, spent)
             advice = Advice(verdict.verdict, verdict.reason[:LONGEST_REASON])
         except TimeoutError:
             advice = Advice("ask", f"The auto mode judge did not answer within {self.limit:g} s.", failed=True)

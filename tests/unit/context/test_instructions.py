@@ -309,7 +309,14 @@ def test_a_rule_for_some_paths_is_told_once_when_such_a_file_is_read(project: Pr
 
 @pytest.mark.parametrize(
     "paths",
-    ["**/*.ts", "'**/*.ts', lib", "[**/*.{ts,tsx}, lib]", "\n  - **/*.ts\n  - lib", "\n- '**/*.ts'", "lib **/*.{ts,js}"],
+    [
+        "**/*.ts",
+        "'**/*.ts', lib",
+        "[**/*.{ts,tsx}, lib]",
+        "\n  - **/*.ts\n  - lib",
+        "\n- '**/*.ts'",
+        "lib **/*.{ts,js}",
+    ],
 )
 def test_the_paths_of_a_rule_may_be_written_in_many_ways(project: Project, paths: str) -> None:
     project.put("parent/work/.claude/rules/a.md", f"---\nbroken\npaths: {paths}\n---\nRULE")
