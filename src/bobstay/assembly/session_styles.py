@@ -7,10 +7,11 @@ from bobstay.context.instruction_reader import LONGEST
 from bobstay.context.instruction_text import drop_comments
 from bobstay.context.instructions import as_reminder
 from bobstay.engine.reminders import OUTPUT_STYLE, remind
+from bobstay.library.bundled_definitions import DEFAULT_STYLE
 from bobstay.library.command_text import expand_variables
 from bobstay.library.definition import OutputStyle
 from bobstay.library.definition_body import BodyUnreadableError, read_body
-from bobstay.library.output_styles import DEFAULT_STYLE, choose_style
+from bobstay.library.output_styles import choose_style
 from bobstay.model.event import Prompted
 from bobstay.model.message import text_of
 

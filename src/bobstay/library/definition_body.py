@@ -46,4 +46,5 @@ def _read(origin: DefinitionOrigin) -> DefinitionBody:
     if len(data) > LARGEST:
         raise BodyUnreadableError(f"{origin.file} is larger than {LARGEST >> 20} MiB.")
     stamp = (status.st_ino, status.st_size, status.st_mtime_ns)
-    return DefinitionBody(decode_body(data, split_front_matter(data)), stamp != origin.stamp)
+    changed = origin.stamp is not None and stamp != origin.stamp
+    return DefinitionBody(decode_body(data, split_front_matter(data)), changed)

@@ -10,8 +10,8 @@ from bobstay.config.trust import is_inside
 from bobstay.library.definition import (
     AgentDefinition,
     CommandDefinition,
+    DefinitionFolder,
     DefinitionOrigin,
-    DefinitionSource,
     FileStamp,
     LibraryNotice,
     OutputStyle,
@@ -31,26 +31,6 @@ DEEPEST = 6
 _HEAD = 8 * 1024
 """Bytes that are read of a file at first; they nearly always hold its front matter."""
 _MOST_PROBLEMS = 3
-
-
-class DefinitionFolder(Struct, frozen=True):
-    """A folder with `commands`, `skills`, `agents` and `output-styles`, and what its files may do."""
-
-    path: str
-    source: DefinitionSource
-    confined: str = ""
-    """The real path of the folder that links may not leave; empty if the user may link anywhere."""
-    trusted: bool = True
-    grants: bool = True
-    plugin: str = ""
-    variables: dict[str, str] = {}
-    owners: tuple[int, ...] = ()
-    """Users whose files count; empty for all. Anybody may write above a project, into a folder such as /tmp."""
-    scope: str = ""
-
-    @property
-    def prefix(self) -> str:
-        return f"{self.plugin}:" if self.plugin else ""
 
 
 class FoundFile(Struct, frozen=True):

@@ -2,17 +2,11 @@
 
 from collections.abc import Sequence
 
-from bobstay.library.definition import DefinitionOrigin, LibraryNotice, OutputStyle
-from bobstay.library.definition_folder import DefinitionFolder, read_styles
-from bobstay.library.discovery import BUNDLED, LibrarySources, managed_folders, project_folders, user_folders
+from bobstay.library.bundled_definitions import BUNDLED_STYLES
+from bobstay.library.definition import LibraryNotice, OutputStyle
+from bobstay.library.definition_folder import read_styles
+from bobstay.library.discovery import LibrarySources, managed_folders, project_folders, user_folders
 from bobstay.library.library import PluginDefinitions, choose_named
-
-DEFAULT_STYLE = OutputStyle(
-    name="default",
-    origin=DefinitionOrigin("bundled"),
-    description="Does the work and answers briefly",
-    keep_coding_instructions=True,
-)
 
 
 def find_styles(
@@ -26,14 +20,11 @@ def find_styles(
     folders = (*managed_folders(sources), *project, *user_folders(sources))
     styles = [style for folder in folders for style in read_styles(folder, notices)]
     styles += [each for plugin in plugins for each in plugin.styles]
-    styles += [DEFAULT_STYLE, *read_styles(DefinitionFolder(BUNDLED, "bundled"), notices)]
-    return tuple(sorted(choose_named(styles), key=_rank))
+    chosen = choose_named((*styles, *BUNDLED_STYLES))
+    bundled = [each for each in BUNDLED_STYLES if each in chosen]
+    return (*bundled, *(each for each in chosen if each not in bundled))
 
 
 def choose_style(name: str, styles: Sequence[OutputStyle]) -> OutputStyle | None:
     """Return the style of a name, whatever its case."""
     return next((style for style in styles if style.name.casefold() == name.casefold()), None)
-
-
-def _rank(style: OutputStyle) -> int:
-    return 0 if style is DEFAULT_STYLE else 1 if style.origin.source == "bundled" else 2
