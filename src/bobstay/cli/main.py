@@ -61,6 +61,6 @@ def _load_msgspec() -> None:
         return
     sys.modules["typing_extensions"] = None  # type: ignore[assignment] # makes the import fail, as msgspec expects it to
     try:
-        import msgspec  # noqa: F401 - only loaded
+        __import__("msgspec")
     finally:
         del sys.modules["typing_extensions"]
