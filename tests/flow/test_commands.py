@@ -40,6 +40,16 @@ async def test_an_insert_is_judged_like_a_call_and_ends_the_command_if_it_may_no
     assert not (project.folder / "work" / "made.txt").exists()
 
 
+async def test_what_a_command_mentions_is_attached_but_not_what_its_inserts_print(project: FolderSessions) -> None:
+    for name in ("body", "argument", "printed"):
+        project.write(f"work/{name}.txt", f"MK-{name}")
+    project.write("work/.claude/commands/a.md", "See @body.txt and $0. !`echo see @printed.txt`")
+    await project.ask("/a @argument.txt")
+    shown = "\n".join(project.blocks())
+    assert "see @printed.txt" in shown
+    assert ["MK-body" in shown, "MK-argument" in shown, "MK-printed" in shown] == [True, True, False]
+
+
 async def test_what_a_command_grants_ends_with_its_turn(project: FolderSessions) -> None:
     project.write("work/.claude/commands/a.md", "---\nallowed-tools: Bash(touch:*)\n---\nGo.")
     touch = Call("Bash", {"command": "touch one.txt"}, "t1")

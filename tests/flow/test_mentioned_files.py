@@ -53,6 +53,10 @@ async def test_lines_a_folder_and_a_name_with_blanks_can_be_mentioned(project: F
     assert "file\ninner/" in shown
 
 
+async def test_a_file_is_attached_once_however_often_it_is_mentioned(project: FolderSessions) -> None:
+    assert len(attached(await project.ask("see @f.txt. And @f.txt, and @./f.txt?"))) == 1
+
+
 async def test_what_is_no_mention_or_not_there_stays_text(project: FolderSessions) -> None:
     events = await project.ask("me@f.txt (@f.txt) @nothing.txt @agent-x @server:uri @")
     assert attached(events) == []

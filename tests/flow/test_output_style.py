@@ -49,6 +49,14 @@ async def test_an_unknown_style_is_a_warning_and_nothing_else(project: FolderSes
     assert "Mine" in warning
 
 
+async def test_a_plugin_brings_styles(project: FolderSessions) -> None:
+    loud = "---\nname: Loud\n---\nMK-LOUD <!-- kept -->\n<!-- not told -->\nin ${CLAUDE_PLUGIN_ROOT}"
+    project.write("plug/output-styles/loud.md", loud)
+    plugin = f"{project.folder}/plug"
+    await project.ask("one", settings='{"outputStyle": "plug:loud"}', plugin_dirs=(plugin,))
+    assert f"output style plug:Loud. Follow it.\n\nMK-LOUD <!-- kept -->\nin {plugin}" in project.blocks()[0]
+
+
 async def test_an_untrusted_folder_has_no_styles(project: FolderSessions) -> None:
     """H4-3"""
     project.write("work/.claude/settings.json", {"outputStyle": "Mine"})

@@ -11,28 +11,22 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from bobstay.assembly.model_question import ModelQuestion, QuestionCost, QuestionReply, ask_model
 from bobstay.config.settings import AutoMode
 from bobstay.engine.auto_mode import Advice, AdvisorQuestion
-from bobstay.engine.engine_ports import Models, Route
-from bobstay.model.event import BlockDone, MessageDone
-from bobstay.model.live_events import MessageBegan
-from bobstay.model.message import Block, Message, Text, ToolCall, Usage, text_of
-from bobstay.providers.base import ProviderError, Request, ToolSpec
+from bobstay.engine.engine_ports import Models
+from bobstay.model.message import ToolCall, text_of
+from bobstay.providers.base import ProviderError, ToolSpec
 from bobstay.providers.provider_registry import parse_model
-from bobstay.providers.thinking import fit_thinking
 from bobstay.redaction.redactor import Redactor
 
 TIMEOUT = 90.0
 """Seconds for one judgement, including all attempts."""
-ATTEMPTS = 3
-RETRY_PAUSE = 0.5
 LONGEST_CALL = 60_000
 """Characters of a call's input. A longer one is not judged: a shortened input could hide what the rest does."""
 LONGEST_USER_TEXT = 20_000
 """Characters of the user's messages; the beginning and the end are kept."""
 LONGEST_REASON = 500
-MAX_OUTPUT = 4_000
-"""Output tokens: the verdict needs few, but some models think first."""
 
 SMALL_MODELS = {"anthropic": "haiku", "openai": "openai/gpt-5.6-luna", "gemini": "gemini/gemini-3.8-flash"}
 """The small model of each vendor. For other providers the session's own model judges."""
@@ -75,16 +69,6 @@ class JudgeReply(Struct, frozen=True, forbid_unknown_fields=True):
     reason: str
 
 
-class JudgeExchange(Struct):
-    """One attempt: the blocks received and what they cost."""
-
-    blocks: list[Block]
-    usage: Usage = Usage()
-    cost: float = 0.0
-    """In US dollars, as the vendor reports it; 0 if it does not."""
-    complete: bool = False
-
-
 class SmallModel:
     """An `Advisor` (see `engine.auto_mode`) that asks a model. It keeps no state between questions."""
 
@@ -113,10 +97,11 @@ class SmallModel:
             route = self._models.route(self._name())
         except ValueError as error:
             return Advice("ask", f"The auto mode judge could not be asked: {error}", failed=True)
-        spent = JudgeExchange([])
+        spent = QuestionCost()
         try:
             async with asyncio.timeout(self.limit):
-                verdict = await self._ask(route, text, spent)
+                asked = ModelQuestion(self._system, text, (VERDICT_TOOL,))
+                verdict = await ask_model(route, asked, read_reply, spent)
             advice = Advice(verdict.verdict, verdict.reason[:LONGEST_REASON])
         except TimeoutError:
             advice = Advice("ask", f"The auto mode judge did not answer within {self.limit:g} s.", failed=True)
@@ -129,35 +114,9 @@ class SmallModel:
             reason=self._redactor.redact(advice.reason),
             model=route.name,
             usage=spent.usage,
-            cost=spent.cost or route.price(spent.usage),
+            cost=spent.price(route),
             api_ms=int((time.monotonic() - began) * 1000),
         )
-
-    async def _ask(self, route: Route, text: str, spent: JudgeExchange) -> JudgeReply:
-        thinking, effort = fit_thinking("off", None, route.thinks, route.efforts)
-        request = Request(
-            route.model,
-            self._system,
-            (Message("user", (Text(text),)),),
-            tools=(VERDICT_TOOL,),
-            max_tokens=min(route.max_output, MAX_OUTPUT),
-            thinking=thinking,
-            thinks=route.thinks,
-            effort=effort,
-        )
-        for attempt in range(1, ATTEMPTS + 1):
-            exchange = JudgeExchange([])
-            try:
-                await collect_reply(route, request, exchange)
-                return read_reply(exchange)
-            except ProviderError as error:
-                if not error.retryable or attempt == ATTEMPTS:
-                    raise
-                await asyncio.sleep(RETRY_PAUSE * 2 ** (attempt - 1))
-            finally:
-                spent.usage += exchange.usage
-                spent.cost += exchange.cost
-        raise AssertionError("the last attempt returns or raises")
 
     def _encode_question(self, question: AdvisorQuestion) -> str:
         """Encode the question as JSON, so that no part of it can be mistaken for instructions around it."""
@@ -196,17 +155,17 @@ def choose_small_model(configured: str | None, session_model: str) -> str:
     return SMALL_MODELS.get(provider, session_model)
 
 
-def read_reply(exchange: JudgeExchange) -> JudgeReply:
+def read_reply(answer: QuestionReply) -> JudgeReply:
     """Read the verdict: one call of `verdict`, or a single JSON object and nothing else. Raises `UnusableReply`."""
-    if not exchange.complete:
+    if not answer.complete:
         raise UnusableReply("the answer is incomplete")
-    calls = [block for block in exchange.blocks if isinstance(block, ToolCall)]
+    calls = [block for block in answer.blocks if isinstance(block, ToolCall)]
     if len(calls) > 1:
         raise UnusableReply(f"{len(calls)} verdicts instead of one")
     try:
         if calls:
             return _parse_call(calls[0])
-        return msgspec.json.decode(text_of(tuple(exchange.blocks)).strip(), type=JudgeReply)
+        return msgspec.json.decode(text_of(tuple(answer.blocks)).strip(), type=JudgeReply)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise UnusableReply(f"it does not fit the schema ({error})") from error
 
@@ -215,18 +174,6 @@ def _parse_call(call: ToolCall) -> JudgeReply:
     if call.name != VERDICT_TOOL.name or call.malformed:
         raise UnusableReply("it called something other than `verdict`")
     return msgspec.convert(call.input, JudgeReply)
-
-
-async def collect_reply(route: Route, request: Request, exchange: JudgeExchange) -> None:
-    async for chunk in route.provider.stream(request):
-        if isinstance(chunk, MessageBegan):
-            exchange.usage = chunk.usage
-        elif isinstance(chunk, BlockDone):
-            exchange.blocks.append(chunk.block)
-        elif isinstance(chunk, MessageDone):
-            exchange.usage = chunk.usage
-            exchange.cost = chunk.cost
-            exchange.complete = chunk.stop in ("end_turn", "tool_use", "stop_sequence")
 
 
 def _build_system_prompt(lists: AutoMode) -> tuple[str, ...]:

@@ -1,15 +1,13 @@
 """Builds a session from options, settings and environment: the only module that knows every component."""
 
 import os
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from bobstay.assembly.build_agent import budget, build_agent
-from bobstay.assembly.child_agents import ChildAgents
-from bobstay.assembly.command_runner import CommandRunner, activate_skill
 from bobstay.assembly.hook_lifecycle import HookLifecycle
 from bobstay.assembly.prompt_facts import build_prompt
 from bobstay.assembly.provider_access import resolve_provider_access
@@ -17,17 +15,16 @@ from bobstay.assembly.server_connector import ServerConnector
 from bobstay.assembly.server_presence import HostPorts
 from bobstay.assembly.session import AgentSession, Closer, Mirror
 from bobstay.assembly.session_hooks import HookWatcher
+from bobstay.assembly.session_library import activate_skill
 from bobstay.assembly.session_log import OpenedLog, open_log
 from bobstay.assembly.session_parts import SessionParts, build_parts
 from bobstay.assembly.start_context import StartContext
-from bobstay.assembly.tool_services import (
-    attach_mentioned,
-)
+from bobstay.assembly.tool_services import attach_mentioned
 from bobstay.assembly.trust_policy import UntrustedJudge, build_settings_writer
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.config.settings_files import BrokenSettings
-from bobstay.engine.agent_tree import AgentLimits, AgentSpawner, AgentTree
+from bobstay.engine.agent_tree import AgentLimits, AgentSpawner, AgentTree, ChildBuilder
 from bobstay.engine.auto_mode import AutoModeApproval
 from bobstay.engine.driver import Driver
 from bobstay.engine.engine_ports import Answer, Approver
@@ -45,6 +42,7 @@ from bobstay.sessions.log import LogError
 from bobstay.tools.base import Tool
 
 if TYPE_CHECKING:
+    from bobstay.assembly.command_runner import CommandRunner
     from bobstay.sessions.claude_projection import ClaudeProjection
 
 
@@ -157,7 +155,7 @@ async def _assemble(
 ) -> AgentSession:
     """Build the session, each part from those before it."""
     parts = build_parts(start, approver, host, tools, watcher)
-    tree = AgentTree(ChildAgents(parts), parts.running, start.redactor, AgentLimits())
+    tree = AgentTree(cache(partial(_build_children, parts)), parts.running, start.redactor, AgentLimits())
     spawner = AgentSpawner(tree, ParentAgent(parts.journal))
     projection = _build_projection(start)
     toolbox = _build_toolbox(parts, spawner, projection)
@@ -167,7 +165,7 @@ async def _assemble(
     services.judge_task = partial(judge_task, toolbox)
     commands = None
     if not start.options.disable_slash_commands:
-        commands = services.skills = CommandRunner(start, parts.library, toolbox, spawner, servers)
+        commands = services.skills = cache(partial(_build_commands, parts, toolbox, spawner, servers))
     prompt = build_prompt(
         start, toolbox.tool_environment, parts.instructions, parts.library, toolbox.registry, parts.lead
     )
@@ -221,6 +219,20 @@ def _build_toolbox(parts: SessionParts, spawner: AgentSpawner, projection: "Clau
     )
     toolbox.attach = attach_mentioned(toolbox)
     return toolbox
+
+
+def _build_children(parts: SessionParts) -> ChildBuilder:
+    from bobstay.assembly.child_agents import ChildAgents
+
+    return ChildAgents(parts)
+
+
+def _build_commands(
+    parts: SessionParts, toolbox: Toolbox, spawner: AgentSpawner, servers: ServerConnector
+) -> "CommandRunner":
+    from bobstay.assembly.command_runner import CommandRunner
+
+    return CommandRunner(parts.start, parts.library, toolbox, spawner, servers)
 
 
 def _observe(parts: SessionParts, toolbox: Toolbox, tree: AgentTree) -> None:

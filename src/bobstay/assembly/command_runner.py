@@ -1,11 +1,9 @@
 """Calls the commands and skills of a session: for a person who types `/name`, and for the model."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from bobstay.assembly.build_agent import parse_effort
 from bobstay.assembly.server_connector import ServerConnector
-from bobstay.assembly.session_hooks import SessionHooks, read_hook_entries
 from bobstay.assembly.session_library import SessionLibrary
 from bobstay.assembly.start_context import StartContext
 from bobstay.engine.prompt_expansion import ExpandedPrompt
@@ -21,7 +19,6 @@ from bobstay.model.event import Durable
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text, ToolCall
 from bobstay.permissions.access import Effect
-from bobstay.permissions.policy import Policy
 from bobstay.tools.agent_service import AgentRequest, AgentService
 from bobstay.tools.base import ToolError
 from bobstay.tools.skill_service import SkillResult
@@ -90,16 +87,6 @@ class CommandRunner:
             model=command.model if command.model != "inherit" else "",
             effort=parse_effort(command.effort),
         )
-
-    def prompt_rows(self) -> list[dict[str, Any]]:
-        """The prompts of MCP servers as commands, as the answer to `initialize` lists them."""
-        if self._servers.current is None:
-            return []
-        commands = self._servers.current.servers.commands()
-        return [
-            {"name": each.name, "description": each.description, "argumentHint": each.argument_hint}
-            for each in commands
-        ]
 
     async def _expand_prompt(self, call: CommandCall, typed: str) -> ExpandedPrompt:
         """Return what a prompt of an MCP server says."""
@@ -177,8 +164,12 @@ class CommandRunner:
         except (BodyUnreadableError, UnsafeInsertError) as error:
             raise CommandFailedError(str(error)) from error
         text = expansion.join(await self._run_inserts(expansion, rules if not body.changed else ()))
-        attach = self._toolbox.attach
-        before = await attach((Text(text),)) if attach is not None and expansion.mentions else []
+        before: list[Durable] = []
+        if expansion.mentions and self._toolbox.attach is not None:
+            from bobstay.assembly.mentioned_files import attach_files
+
+            # Not what looks like a mention in the output of an insert: no person wrote that.
+            before = await attach_files(self._toolbox, expansion.mentions)
         base = f"Base directory for this skill: {command.folder}\n\n" if command.folder else ""
         return base + text, before
 
@@ -214,21 +205,6 @@ class CommandRunner:
             "CLAUDE_PROJECT_DIR": self._start.cwd,
             "CLAUDE_EFFORT": self._toolbox.facts.effort or "",
         }
-
-
-def activate_skill(start: StartContext, hooks: SessionHooks, policy: Policy, command: CommandDefinition) -> None:
-    """Apply what a skill brings for the rest of the session: its hooks, and the tools it forbids."""
-    if not command.origin.trusted:
-        return
-    if command.disallowed_tools:
-        policy.forbid(command.disallowed_tools)
-    if command.hooks:
-        folder = start.cwd if command.origin.source in ("project", "added") else ""
-        found, notices = read_hook_entries(
-            command.hooks, command.origin.file, variables=command.variables, folder=folder
-        )
-        start.warnings.extend(notices)
-        hooks.add(found)
 
 
 async def _run_shell(prepared: PreparedCall, command: str) -> str:

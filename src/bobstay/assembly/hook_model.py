@@ -1,19 +1,17 @@
 """Asks a model the prompt of a hook: one request without tools, answered by `{ok, reason}`."""
 
-import asyncio
 import time
 from collections.abc import Callable
 
 import msgspec
 from msgspec import Struct
 
-from bobstay.assembly.auto_mode_judge import ATTEMPTS, MAX_OUTPUT, RETRY_PAUSE, JudgeExchange, collect_reply
-from bobstay.engine.engine_ports import Models, Route
+from bobstay.assembly.model_question import ModelQuestion, QuestionCost, QuestionReply, ask_model
+from bobstay.engine.engine_ports import Models
 from bobstay.hooks.hook_event import HookCall
 from bobstay.hooks.hook_ports import NoAnswerError, PromptAnswer
-from bobstay.model.message import Message, ModelSpend, Text, Usage, text_of
-from bobstay.providers.base import ProviderError, Request
-from bobstay.providers.thinking import fit_thinking
+from bobstay.model.message import ModelSpend, Usage, text_of
+from bobstay.providers.base import ProviderError
 from bobstay.redaction.redactor import Redactor
 
 LONGEST_PROMPT = 200_000
@@ -44,53 +42,30 @@ class HookModel:
     async def __call__(self, prompt: str, model: str, call: HookCall) -> PromptAnswer:
         if len(prompt) > LONGEST_PROMPT:
             raise NoAnswerError(f"its prompt has {len(prompt):,} characters with the event, too many for a model")
-        began, spent = time.monotonic(), JudgeExchange([])
+        began, spent = time.monotonic(), QuestionCost()
         try:
             route = self._models.route(self._choose(model))
-            reply = await self._ask(route, self._redactor.redact(prompt), spent)
+            question = ModelQuestion((SYSTEM,), self._redactor.redact(prompt))
+            reply = await ask_model(route, question, read_hook_reply, spent)
         except (ProviderError, ValueError) as error:
             raise NoAnswerError(f"the model could not be asked: {error}") from error
         made = ModelSpend(
             route.name,
             spent.usage,
-            spent.cost or route.price(spent.usage),
+            spent.price(route),
             int((time.monotonic() - began) * 1000),
         )
         reason = self._redactor.redact(reply.reason[:LONGEST_REASON])
         return PromptAnswer(reply.ok, reason, (made,) if spent.usage != Usage() else ())
 
-    async def _ask(self, route: Route, prompt: str, spent: JudgeExchange) -> HookReply:
-        thinking, effort = fit_thinking("off", None, route.thinks, route.efforts)
-        request = Request(
-            route.model,
-            (SYSTEM,),
-            (Message("user", (Text(prompt),)),),
-            max_tokens=min(route.max_output, MAX_OUTPUT),
-            thinking=thinking,
-            thinks=route.thinks,
-            effort=effort,
-        )
-        for attempt in range(1, ATTEMPTS + 1):
-            exchange = JudgeExchange([])
-            try:
-                await collect_reply(route, request, exchange)
-                return read_hook_reply(text_of(tuple(exchange.blocks)))
-            except ProviderError as error:
-                if not error.retryable or attempt == ATTEMPTS:
-                    raise
-                await asyncio.sleep(RETRY_PAUSE * 2 ** (attempt - 1))
-            finally:
-                spent.usage += exchange.usage
-                spent.cost += exchange.cost
-        raise AssertionError("the last attempt returns or raises")
 
-
-def read_hook_reply(text: str) -> HookReply:
+def read_hook_reply(answer: QuestionReply) -> HookReply:
     """Read the answer: a JSON object, which some models wrap in a code block or a sentence.
 
     Raises:
         ValueError: it is something else.
     """
+    text = text_of(tuple(answer.blocks))
     start, end = text.find("{"), text.rfind("}")
     try:
         return msgspec.json.decode(text[start : end + 1] if start >= 0 else text, type=HookReply)

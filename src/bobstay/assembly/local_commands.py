@@ -5,9 +5,11 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from bobstay.assembly.session_library import SessionLibrary
 from bobstay.assembly.session_totals import Totals
 from bobstay.engine.prompt_expansion import ExpandedPrompt
 from bobstay.library.command_call import CommandCall, format_call
+from bobstay.library.listing import command_rows, slash_names
 from bobstay.model.message import Text
 
 ELSEWHERE = frozenset(
@@ -70,6 +72,17 @@ def as_local_answer(call: CommandCall, answer: LocalAnswer) -> ExpandedPrompt:
     told = Text(f"<local-command-stdout>{answer.text}</local-command-stdout>")
     command = answer.command.replace("-", "_")
     return ExpandedPrompt((Text(format_call(call)), told), answer=answer.text, local_command=command)
+
+
+def name_commands(library: SessionLibrary, prompts: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Return the names of all commands that a person may call; `prompts` are those of MCP servers."""
+    own = slash_names(library.current, library.active)
+    return tuple(sorted({*own, *BUILT_IN, *(row["name"] for row in prompts)}))
+
+
+def list_commands(library: SessionLibrary, prompts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return them as the answer to `initialize` lists them."""
+    return [*command_rows(library.current, library.active), *prompts, *BUILT_IN_ROWS]
 
 
 async def _set_model(session: CommandTarget, name: str) -> str:
@@ -152,4 +165,4 @@ BUILT_IN = {
 BUILT_IN_ROWS = [
     {"name": name, "description": text, "argumentHint": "", "builtin": True} for name, text in BUILT_IN.items()
 ]
-"""As the answer to `initialize` lists them."""
+"""The same as rows."""

@@ -1,16 +1,17 @@
 """Attaches the files that a prompt mentions, as if the model had read them, under the rules for reading."""
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from bobstay.context.instructions import as_reminder, visible
-from bobstay.context.mentions import FileMention, find_mentions
 from bobstay.engine.event_redaction import redact_parts
 from bobstay.engine.reminders import MENTION, NESTED_INSTRUCTIONS, remind
 from bobstay.engine.tool_environment import shows_everything
 from bobstay.engine.toolbox import Refused, Toolbox
+from bobstay.library.mention import Mention, find_mentions
 from bobstay.model.event import Durable, Noted, Prompted
 from bobstay.model.ids import new_id
 from bobstay.model.message import Block, Text, ToolCall
@@ -28,25 +29,33 @@ _MOST_NAMES = 1_000
 async def attach_mentions(toolbox: Toolbox, blocks: tuple[Block, ...]) -> list[Durable]:
     """Return what precedes a prompt: the files and folders that its texts mention, and notes on those left out."""
     texts = [block.text for block in blocks if isinstance(block, Text)]
-    mentions = dict.fromkeys(mention for text in texts for mention in find_mentions(text))
+    return await attach_files(toolbox, [mention for text in texts for mention in find_mentions(text)])
+
+
+async def attach_files(toolbox: Toolbox, mentions: Iterable[Mention]) -> list[Durable]:
+    """Return the files and folders that are mentioned, each once, and notes on those left out."""
     events: list[Durable] = []
+    done: set[tuple[str, int, int]] = set()
     size = count = 0
     for mention in mentions:
         attachment = _Attachment(toolbox, mention)
-        if not attachment.path:
+        meant = (attachment.path, mention.first, mention.last)
+        if not attachment.path or meant in done:
             continue
         if count == _MOST_MENTIONS or size > _MOST_CHARACTERS:
             events.append(_left_out(mention, "the prompt mentions too much. The model can read it itself"))
             break
         count += 1
         found = await attachment.events()
+        if any(isinstance(event, Prompted) for event in found):
+            done.add(meant)
         size += sum(len(b.text) for event in found if isinstance(event, Prompted) for b in _texts(event))
         events += found
     return events
 
 
 class _Attachment:
-    def __init__(self, toolbox: Toolbox, mention: FileMention) -> None:
+    def __init__(self, toolbox: Toolbox, mention: Mention) -> None:
         self._toolbox = toolbox
         self._mention = mention
         self._id = new_id()
@@ -118,7 +127,7 @@ class _Attachment:
         return given
 
 
-def _find(mention: FileMention, context: Context) -> str:
+def _find(mention: Mention, context: Context) -> str:
     for candidate in mention.candidates:
         path = absolute_path(candidate, context)
         try:
@@ -133,7 +142,7 @@ def _texts(event: Prompted) -> list[Text]:
     return [block for block in event.blocks if isinstance(block, Text)]
 
 
-def _left_out(mention: FileMention, why: str) -> Noted:
+def _left_out(mention: Mention, why: str) -> Noted:
     return Noted(make_printable(f"@{visible(mention.path)} was not attached: {why.strip().rstrip('.')}."), "notice")
 
 

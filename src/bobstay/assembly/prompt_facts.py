@@ -44,7 +44,7 @@ def build_prompt(
     options, loaded, cwd = start.options, start.loaded, start.cwd
     repository = find_repository(cwd)
     status = GitStatus(cwd, tools.environment) if repository and loaded.trusted else None
-    styles = _find_styles(start)
+    styles = _find_styles(start, library)
     # These files are read while git runs.
     opening = [
         *find_reminder(start, files),
@@ -87,12 +87,12 @@ def list_library(
     return [] if before and before[-1] == text else [remind(text, LISTING)]
 
 
-def _find_styles(start: StartContext) -> "SessionStyles | None":
+def _find_styles(start: StartContext, library: SessionLibrary) -> "SessionStyles | None":
     if not start.loaded.settings.output_style and not earlier_reminders(start, OUTPUT_STYLE):
         return None
     from bobstay.assembly.session_styles import SessionStyles
 
-    return SessionStyles(start)
+    return SessionStyles(start, library)
 
 
 def _read_text(text: str | None, file: str | None) -> str | None:

@@ -1,7 +1,7 @@
 """Connects the MCP servers of a session when it has some, and waits for them before its first turn."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bobstay.assembly.server_presence import HostPorts, may_have_servers
 from bobstay.assembly.session_parts import SessionParts
@@ -41,6 +41,15 @@ class ServerConnector:
             self.current = connect_servers(self._parts, self._toolbox, self._host)
             self._toolbox.refresh = self.current.refresh
         return self.current
+
+    def prompt_rows(self) -> list[dict[str, Any]]:
+        """The prompts of the servers as commands, as the answer to `initialize` lists them."""
+        if self.current is None:
+            return []
+        return [
+            {"name": each.name, "description": each.description, "argumentHint": each.argument_hint}
+            for each in self.current.servers.commands()
+        ]
 
     async def prepare_turn(self) -> list[Prompted]:
         """Wait for servers before the first turn. Returns what the model is told before the next prompt."""

@@ -9,13 +9,11 @@ from msgspec.structs import replace
 
 from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.build_agent import parse_effort
-from bobstay.assembly.command_runner import CommandRunner
 from bobstay.assembly.context_usage import context_usage
-from bobstay.assembly.local_commands import BUILT_IN, BUILT_IN_ROWS, answer_locally, as_local_answer
 from bobstay.assembly.prompt_facts import list_library
 from bobstay.assembly.server_connector import ServerConnector
 from bobstay.assembly.session_library import SessionLibrary
-from bobstay.assembly.session_modes import MODES, BypassNotLaunched, UnknownMode
+from bobstay.assembly.session_modes import check_mode
 from bobstay.assembly.session_totals import ModelTotals, Totals
 from bobstay.assembly.start_context import StartContext
 from bobstay.engine.agent_tree import AgentTree
@@ -26,7 +24,7 @@ from bobstay.engine.running_agent import ParentAgent
 from bobstay.engine.state import State
 from bobstay.library.command_call import parse_prompt
 from bobstay.library.discovery import add_host_agents
-from bobstay.library.listing import agent_rows, command_rows, slash_names
+from bobstay.library.listing import agent_rows
 from bobstay.model.event import Event, InputQueued, ModeChanged
 from bobstay.model.ids import new_id
 from bobstay.model.message import Block, Text, text_of
@@ -35,6 +33,7 @@ from bobstay.providers.thinking import EFFORTS
 from bobstay.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
+    from bobstay.assembly.command_runner import CommandRunner
     from bobstay.assembly.session_styles import SessionStyles
     from bobstay.mcp.mcp_servers import McpServers
 
@@ -55,7 +54,7 @@ class AgentSession:
         background: BackgroundCommands,
         agents: AgentTree,
         library: SessionLibrary,
-        commands: CommandRunner | None,
+        commands: "Callable[[], CommandRunner] | None",
         servers: ServerConnector,
         can_bypass: bool,
         closers: tuple[Closer, ...] = (),
@@ -115,8 +114,9 @@ class AgentSession:
         """Names of the commands that a person may call."""
         if self._commands is None:
             return ()
-        prompts = [row["name"] for row in self._commands.prompt_rows()]
-        return (*sorted({*slash_names(self.library.current, self.library.active), *BUILT_IN, *prompts}),)
+        from bobstay.assembly.local_commands import name_commands
+
+        return name_commands(self.library, self._servers.prompt_rows())
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -140,7 +140,7 @@ class AgentSession:
         if self._styles is None:
             from bobstay.assembly.session_styles import SessionStyles
 
-            self._styles = SessionStyles(self._start)
+            self._styles = SessionStyles(self._start, self.library)
         return self._styles
 
     @property
@@ -169,9 +169,11 @@ class AgentSession:
         """Return what a prompt that calls a command stands for; None for any other prompt."""
         if self._commands is None or (call := parse_prompt(blocks)) is None:
             return None
+        from bobstay.assembly.local_commands import answer_locally, as_local_answer
+
         if (answer := await answer_locally(self, call)) is not None:
             return as_local_answer(call, answer)
-        expanded = await self._commands.expand(call, text_of(blocks[:1]))
+        expanded = await self._commands().expand(call, text_of(blocks[:1]))
         return replace(expanded, blocks=(*expanded.blocks, *blocks[1:]))
 
     def steer(
@@ -234,13 +236,7 @@ class AgentSession:
         Raises:
             UnknownMode, BypassNotLaunched
         """
-        if mode not in MODES:
-            raise UnknownMode(f"Unknown permission mode: {mode}. It is one of {', '.join(MODES)}.")
-        if mode == "bypassPermissions" and not self.can_bypass:
-            raise BypassNotLaunched(
-                "Cannot set permission mode to bypassPermissions: the session was not started with "
-                "--dangerously-skip-permissions or --allow-dangerously-skip-permissions."
-            )
+        check_mode(mode, can_bypass=self.can_bypass)
         return self._driver.set_mode(mode)
 
     async def set_model(self, model: str | None) -> str:
@@ -330,7 +326,9 @@ class AgentSession:
     def _command_rows(self) -> list[dict[str, Any]]:
         if self._commands is None:
             return []
-        return [*command_rows(self.library.current, self.library.active), *self._commands.prompt_rows(), *BUILT_IN_ROWS]
+        from bobstay.assembly.local_commands import list_commands
+
+        return list_commands(self.library, self._servers.prompt_rows())
 
     def mirror(self) -> tuple[str, list[dict[str, Any]]]:
         """See `Mirror`."""

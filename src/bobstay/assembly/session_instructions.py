@@ -2,13 +2,19 @@
 
 import os
 
+import msgspec
+
 from bobstay.assembly.start_context import StartContext
+from bobstay.config.paths import Paths
 from bobstay.context.git_status import find_repository
 from bobstay.context.instructions import InstructionFiles, InstructionScope, visible
 from bobstay.engine.reminders import INSTRUCTIONS, NESTED_INSTRUCTIONS, remind
 from bobstay.model.event import Prompted
 from bobstay.model.message import text_of
 from bobstay.permissions.policy import Policy
+from bobstay.system.safe_read import read_regular
+
+_LARGEST = 32 << 20
 
 
 def build_instruction_files(start: StartContext, policy: Policy) -> InstructionFiles:
@@ -21,11 +27,6 @@ def build_instruction_files(start: StartContext, policy: Policy) -> InstructionF
         denied = policy.read_filter
         return denied is not None and denied(path)
 
-    def approved() -> bool:
-        from bobstay.config.external_imports import are_external_imports_approved
-
-        return are_external_imports_approved(paths, start.cwd)
-
     files = InstructionFiles(
         InstructionScope(
             cwd=start.cwd,
@@ -37,7 +38,7 @@ def build_instruction_files(start: StartContext, policy: Policy) -> InstructionF
             trusted=loaded.trusted,
             excludes=loaded.settings.claude_md_excludes,
             denies=denies,
-            approved=approved,
+            approved=lambda: _are_external_imports_approved(paths, start.cwd),
         )
     )
     for text in earlier_reminders(start, NESTED_INSTRUCTIONS):
@@ -60,6 +61,18 @@ def earlier_reminders(start: StartContext, why: str) -> list[str]:
     """Return what the model was told for one reason before this start."""
     events = (envelope.event for envelope in start.history.branch if not envelope.agent)
     return [text_of(event.blocks) for event in events if isinstance(event, Prompted) and event.why == why]
+
+
+def _are_external_imports_approved(paths: Paths, cwd: str) -> bool:
+    """Whether a person allowed the project's files to import from outside of it, in Claude Code."""
+    raw = read_regular(paths.global_file, _LARGEST)
+    try:
+        found = msgspec.json.decode(raw or b"{}")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    for name in ("projects", cwd):
+        found = found.get(name) if isinstance(found, dict) else None
+    return isinstance(found, dict) and found.get("hasClaudeMdExternalIncludesApproved") is True
 
 
 def _warn(start: StartContext, files: InstructionFiles) -> None:

@@ -1,19 +1,19 @@
 """The library of a session: the commands, skills, agents and plugins that apply in its directory, as far as it got."""
 
+import os
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from bobstay.assembly.session_hooks import SessionHooks, read_hook_entries
 from bobstay.assembly.start_context import StartContext
-from bobstay.library.command_text import expand_command, expand_variables
 from bobstay.library.definition import AgentDefinition, CommandDefinition
-from bobstay.library.definition_body import BodyUnreadableError, read_body
 from bobstay.library.discovery import LibrarySources, find_library
 from bobstay.library.library import Library
 from bobstay.library.listing import describe_withheld, list_agents, list_for_model
-from bobstay.library.shell_substitution import UnsafeInsertError
+from bobstay.permissions.policy import Policy
 
 if TYPE_CHECKING:
+    from bobstay.library.definition import LibraryNotice, OutputStyle
     from bobstay.library.nested_skills import NestedSkills
     from bobstay.library.plugin import Plugin, PluginProblem
     from bobstay.library.plugin_selection import FoundPlugins
@@ -59,6 +59,15 @@ class SessionLibrary:
             for each in self.plugins
         ]
 
+    def find_styles(self, start: StartContext) -> "tuple[OutputStyle, ...]":
+        """Read which output styles there are now; what is wrong with one of them becomes a warning, once."""
+        from bobstay.library.output_styles import find_styles
+
+        notices: list[LibraryNotice] = []
+        found = find_styles(self._sources, [plugin.definitions for plugin in self.plugins], notices)
+        start.warnings.extend(text for text in map(str, notices) if text not in start.warnings)
+        return found
+
     def activate(self, command: CommandDefinition) -> None:
         """A command or skill was called: what it brings holds from now on."""
         for listener in self.listeners:
@@ -66,7 +75,8 @@ class SessionLibrary:
 
     def enter(self, path: str) -> str:
         """Note that a file was read. Returns the list of skills that apply since then; "" if there are none."""
-        if not self._sources.commands:
+        skills_by_path = [each for each in self.current.commands if each.paths]
+        if not self._sources.commands or (os.path.dirname(path) == self._sources.cwd and not skills_by_path):
             return ""
         from bobstay.library.nested_skills import NestedSkills, matches_paths
 
@@ -92,6 +102,9 @@ def read_prompt(definition: AgentDefinition) -> str:
     Raises:
         ValueError: its file cannot be read any more.
     """
+    from bobstay.library.command_text import expand_variables
+    from bobstay.library.definition_body import BodyUnreadableError, read_body
+
     try:
         return expand_variables(definition, read_body(definition).text)
     except BodyUnreadableError as error:
@@ -100,6 +113,10 @@ def read_prompt(definition: AgentDefinition) -> str:
 
 def skill_text(command: CommandDefinition) -> str:
     """Return the text of a skill that is told without being called; "" if it cannot be read."""
+    from bobstay.library.command_text import expand_command
+    from bobstay.library.definition_body import BodyUnreadableError, read_body
+    from bobstay.library.shell_substitution import UnsafeInsertError
+
     try:
         text = "".join(
             piece for piece in expand_command(command, read_body(command).text).pieces if isinstance(piece, str)
@@ -143,6 +160,21 @@ def add_plugin_hooks(start: StartContext, library: SessionLibrary, hooks: Sessio
             hooks.add(found)
 
 
+def activate_skill(start: StartContext, hooks: SessionHooks, policy: Policy, command: CommandDefinition) -> None:
+    """Apply what a skill brings for the rest of the session: its hooks, and the tools it forbids."""
+    if not command.origin.trusted:
+        return
+    if command.disallowed_tools:
+        policy.forbid(command.disallowed_tools)
+    if command.hooks:
+        folder = start.cwd if command.origin.source in ("project", "added") else ""
+        found, notices = read_hook_entries(
+            command.hooks, command.origin.file, variables=command.variables, folder=folder
+        )
+        start.warnings.extend(notices)
+        hooks.add(found)
+
+
 def library_sources(start: StartContext) -> LibrarySources:
     """Where the definitions of a session are looked for."""
     options = start.options
@@ -174,11 +206,9 @@ def load_library(start: StartContext) -> SessionLibrary:
 
 
 def _find_plugins(start: StartContext) -> "FoundPlugins | None":
-    from bobstay.library.plugin_presence import may_have_plugins
-
-    paths, options = start.environment.paths, start.options
-    if not may_have_plugins(paths, start.loaded, options.plugin_dirs):
+    if not _may_have_plugins(start):
         return None
+    paths, options = start.environment.paths, start.options
     from bobstay.library.plugin_selection import PluginSources, find_plugins
     from bobstay.library.plugin_store import PluginStore
 
@@ -189,3 +219,10 @@ def _find_plugins(start: StartContext) -> "FoundPlugins | None":
     if found.unrecorded:
         PluginStore(paths.bobstay).approve(found.unrecorded)
     return found
+
+
+def _may_have_plugins(start: StartContext) -> bool:
+    """Tell cheaply whether the command line, the user's records or the settings name a plugin."""
+    if start.options.plugin_dirs or os.path.lexists(f"{start.environment.paths.bobstay}/plugins.json"):
+        return True
+    return any("enabledPlugins" in layer.settings.extra for layer in start.loaded.layers)

@@ -1,39 +1,41 @@
 """Output styles of a session: which there are, which applies, and what the model is told of it."""
 
-import os
-from typing import TYPE_CHECKING
-
 from bobstay.assembly.session_instructions import earlier_reminders
+from bobstay.assembly.session_library import SessionLibrary
 from bobstay.assembly.start_context import StartContext
-from bobstay.config.paths import FOLDERS
-from bobstay.context.git_status import find_repository
+from bobstay.context.instruction_reader import LONGEST
+from bobstay.context.instruction_text import drop_comments
+from bobstay.context.instructions import as_reminder
 from bobstay.engine.reminders import OUTPUT_STYLE, remind
+from bobstay.library.bundled_definitions import DEFAULT_STYLE
+from bobstay.library.command_text import expand_variables
+from bobstay.library.definition import OutputStyle
+from bobstay.library.definition_body import BodyUnreadableError, read_body
+from bobstay.library.output_styles import choose_style
 from bobstay.model.event import Prompted
 from bobstay.model.message import text_of
 
-if TYPE_CHECKING:
-    from bobstay.context.output_styles import StyleFolder, StyleText
-
-DEFAULT_STYLE = "default"
+_BACK = "No output style applies any more: work and answer as you would without one."
 
 
 class UnknownStyle(ValueError):  # noqa: N818 - the name says what happened
-    """No output style has that name."""
+    """No output style has that name, or it cannot be read."""
 
 
 class SessionStyles:
     """The style that applies, by name, and those there are."""
 
-    def __init__(self, start: StartContext) -> None:
+    def __init__(self, start: StartContext, library: SessionLibrary) -> None:
         self._start = start
-        self.current = start.loaded.settings.output_style or DEFAULT_STYLE
+        self._library = library
+        self.current = start.loaded.settings.output_style or DEFAULT_STYLE.name
         """As it was set, also if there is no such style."""
         self.with_coding = True
         """Whether the system prompt says how to work on code; decided once, so that its bytes stay the same."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self._find())
+        return tuple(style.name for style in self._library.find_styles(self._start))
 
     def begin(self) -> list[Prompted]:
         """Return what the first prompt begins with: the style, unless the history has it as it is now."""
@@ -43,8 +45,12 @@ class SessionStyles:
             known = ", ".join(self.names)
             self._start.warnings.append(f"There is no output style {self.current!r}, so none applies. Known: {known}.")
             return []
-        self.with_coding = style.keeps_coding
-        reminder = self._reminder(style, told=bool(before))
+        try:
+            reminder = self._reminder(style, told=bool(before))
+        except BodyUnreadableError as error:
+            self._start.warnings.append(f"The output style {style.name} does not apply. {error}")
+            return []
+        self.with_coding = style.keep_coding_instructions
         same = bool(reminder and before) and before[-1] == text_of(reminder[0].blocks)
         return [] if same else reminder
 
@@ -52,51 +58,36 @@ class SessionStyles:
         """Choose another style; returns what the next prompt begins with.
 
         Raises:
-            UnknownStyle: there is none of that name; the text names those there are.
+            UnknownStyle: there is none of that name, or its file is gone; the text says what to do.
         """
         style = self._choose(name)
         if style is None:
             raise UnknownStyle(f"There is no output style {name!r}. Choose one of {', '.join(self.names)}.")
-        told = self.current != DEFAULT_STYLE
+        try:
+            reminder = self._reminder(style, told=self.current != DEFAULT_STYLE.name)
+        except BodyUnreadableError as error:
+            raise UnknownStyle(str(error)) from error
         self.current = style.name
-        return self._reminder(style, told=told)
+        return reminder
 
-    def _choose(self, name: str) -> "StyleText | None":
-        from bobstay.context.output_styles import choose_style
+    def _reminder(self, style: OutputStyle, *, told: bool) -> list[Prompted]:
+        """Return what the model is told of a style. `told`: another style was told before."""
+        text = _read_text(style)
+        if text:
+            shown = as_reminder(f"The person chose the output style {style.name}. Follow it.\n\n{text}")
+        else:
+            shown = as_reminder(_BACK) if told else ""
+        return [remind(self._start.redactor.redact(shown), OUTPUT_STYLE)] if shown else []
 
-        return choose_style(name, self._find())
-
-    def _reminder(self, style: "StyleText", *, told: bool) -> list[Prompted]:
-        from bobstay.context.output_styles import style_reminder
-
-        text = self._start.redactor.redact(style_reminder(style, told=told))
-        return [remind(text, OUTPUT_STYLE)] if text else []
-
-    def _find(self) -> "dict[str, StyleText]":
-        from bobstay.context.output_styles import find_styles
-
-        return find_styles(self._folders())
-
-    def _folders(self) -> "list[StyleFolder]":
-        """Return the folders of styles: the user's, then the project's from its top down, of which the last wins."""
-        from bobstay.context.output_styles import StyleFolder
-
-        start, paths = self._start, self._start.environment.paths
-        sources = start.options.setting_sources
-        found: list[StyleFolder] = []
-        if sources is None or "user" in sources:
-            found += [StyleFolder(f"{folder}/output-styles") for folder in (paths.claude, paths.bobstay)]
-        if start.loaded.trusted and (sources is None or "project" in sources):
-            repository = find_repository(start.cwd)
-            top = os.path.dirname(repository) if repository else start.cwd
-            for folder in _between(top, start.cwd):
-                found += [StyleFolder(f"{folder}/{each}/output-styles", (folder, top)) for each in reversed(FOLDERS)]
-        return found
+    def _choose(self, name: str) -> OutputStyle | None:
+        return choose_style(name, self._library.find_styles(self._start))
 
 
-def _between(top: str, folder: str) -> list[str]:
-    """Return the folders from `top` down to `folder`."""
-    found = [folder]
-    while found[-1] != top and (parent := os.path.dirname(found[-1])) != found[-1]:
-        found.append(parent)
-    return found[::-1] if found[-1] == top else [folder]
+def _read_text(style: OutputStyle) -> str:
+    """Return the text of a style without its comments, cut if it is long.
+
+    Raises:
+        BodyUnreadableError: its file cannot be read any more.
+    """
+    text = drop_comments(expand_variables(style, read_body(style).text)).strip()
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n(cut at {LONGEST // 1024} KiB)"

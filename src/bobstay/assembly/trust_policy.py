@@ -16,9 +16,9 @@ from bobstay.model.event import Event, PermissionsChanged
 from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.permissions.policy import Policy
 
-_QUOTING = re.compile(r"[\\'\"]|\$(?=['\"])")
-_GIT = re.compile(r"(?:^|[^\w.@-])git(?:$|[^\w.-])")
-_split_commands = re.compile(r"[;&|\n]+").split
+_QUOTING = r"[\\'\"]|\$(?=['\"])"
+_GIT = r"(?:^|[^\w.@-])git(?:$|[^\w.-])"
+_BETWEEN_COMMANDS = r"[;&|\n]+"
 _EXPLICIT_REASONS = frozenset({"rule", "mode", "hook"})
 """Reasons that a person stated explicitly: a rule, a mode they chose, or a hook of theirs."""
 _WHY = (
@@ -52,7 +52,7 @@ class UntrustedJudge:
         if any(
             starts_git(part) and not self._has_allow_rule(tool, part)
             for each in commands
-            for part in _split_commands(each)
+            for part in re.split(_BETWEEN_COMMANDS, each)
         ):
             return self._ask_or_deny(_WHY)
         return decision
@@ -78,7 +78,7 @@ class UntrustedJudge:
 
 def starts_git(command: str) -> bool:
     """Whether a command may start git. Errs on the safe side: quoting that could hide the word is removed first."""
-    return _GIT.search(_QUOTING.sub("", command)) is not None
+    return re.search(_GIT, re.sub(_QUOTING, "", command)) is not None
 
 
 def child_environment(start: StartContext) -> dict[str, str]:

@@ -1,19 +1,12 @@
 """Trust store: the user's list of trusted folders, in one file that is replaced atomically under a lock."""
 
 import os
-import stat
 import time
 from collections.abc import Callable
 
-import msgspec
 from msgspec import Struct
 
-from bobstay.system.file_lock import hold_lock
-from bobstay.system.safe_read import read_regular
-
-MAX_SIZE = 16 << 20
-LOCK_TIMEOUT = 10.0
-"""Seconds to wait while another program writes the list."""
+from bobstay.system.record_file import RecordFile
 
 
 class TrustStoreError(Exception):
@@ -35,8 +28,14 @@ class TrustFile(Struct, frozen=True):
 class TrustStore:
     def __init__(self, home: str) -> None:
         """`home` is the user's own folder for bobstay."""
-        self.home = home
-        self.path = f"{home}/trust.json"
+        self._file = RecordFile(
+            f"{home}/trust.json",
+            TrustFile,
+            TrustStoreError,
+            without="no folder is trusted by it",
+            remedy="trust your folders again",
+        )
+        self.path = self._file.path
 
     def read(self) -> TrustFile:
         """Read the list; it is empty if there is no file.
@@ -44,25 +43,7 @@ class TrustStore:
         Raises:
             TrustStoreError: the list is broken, or others could have written it.
         """
-        try:
-            status = os.stat(self.path)
-        except (FileNotFoundError, NotADirectoryError):
-            return TrustFile()
-        except OSError as error:
-            raise TrustStoreError(f"{self.path} cannot be read: {error.strerror}.") from error
-        if status.st_uid not in (os.geteuid(), 0) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise TrustStoreError(
-                f"{self.path} could have been written by somebody else, so no folder is trusted by it. "
-                "If it is yours: chown it to yourself and chmod 600 it."
-            )
-        data = read_regular(self.path, MAX_SIZE)
-        try:
-            return msgspec.json.decode(data or b"", type=TrustFile)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise TrustStoreError(
-                f"{self.path} is broken ({error}), so no folder is trusted by it. "
-                "Repair it, or delete it and trust your folders again."
-            ) from error
+        return self._file.read()
 
     def get(self, folder: str) -> TrustedFolder | None:
         """Return the entry of the folder with this real path. Raises `TrustStoreError`."""
@@ -97,22 +78,11 @@ class TrustStore:
         self._change(changed)
 
     def _change(self, change: Callable[[dict[str, TrustedFolder]], bool]) -> bool:
-        from bobstay.system.atomic_file import replace_content
+        def changed(file: TrustFile) -> TrustFile | None:
+            folders = dict(file.folders)
+            return TrustFile(folders) if change(folders) else None
 
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        try:
-            os.makedirs(self.home, mode=0o700, exist_ok=True)
-            with hold_lock(os.open(f"{self.path}.lock", flags, 0o600), LOCK_TIMEOUT):
-                folders = dict(self.read().folders)
-                done = change(folders)
-                if done:
-                    data = msgspec.json.format(msgspec.json.encode(TrustFile(folders)), indent=1)
-                    replace_content(self.path, data)
-                return done
-        except BlockingIOError:
-            raise TrustStoreError(f"{self.path} is being written by another program; try again.") from None
-        except OSError as error:
-            raise TrustStoreError(f"{self.path} cannot be written: {error.strerror}.") from error
+        return self._file.change(changed)
 
 
 def find_listed_name(folder: str, folders: dict[str, TrustedFolder]) -> str:

@@ -17,8 +17,8 @@ __all__ = ["GitStatus", "current_branch", "find_repository"]
 
 STATUS_SECONDS = 0.5
 _LINES = 40
-_BRANCH = re.compile(r"[\w./+@#-]{1,200}")
-_COMMIT = re.compile(r"[0-9a-f]{40,64}")
+_BRANCH = r"[\w./+@#-]{1,200}"
+_COMMIT = r"[0-9a-f]{40,64}"
 
 _QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
 
@@ -30,8 +30,8 @@ def current_branch(repository: str) -> str:
     content = (read_regular(head, 4096, follow=False) or b"").decode(errors="replace").strip()
     name = content.removeprefix("ref: refs/heads/")
     if name != content:
-        return name if _BRANCH.fullmatch(name) else ""
-    return content[:12] if _COMMIT.fullmatch(content) else ""
+        return name if re.fullmatch(_BRANCH, name) else ""
+    return content[:12] if re.fullmatch(_COMMIT, content) else ""
 
 
 class GitStatus:

@@ -90,10 +90,12 @@ class InstructionReader:
                 continue
             globs: tuple[str, ...] = ()
             if text.startswith("---"):
-                from bobstay.context.markdown_header import header_list, split_header
+                from bobstay.markdown.field_values import as_list
+                from bobstay.markdown.front_matter import decode_body, split_front_matter
 
-                header, body = split_header(text)
-                text, globs = body.strip(), header_list(header, "paths")
+                data = text.encode()
+                matter = split_front_matter(data)
+                text, globs = decode_body(data, matter).strip(), as_list(matter.fields.get("paths"))
             if globs:
                 for_paths.append(RuleForPaths(Instruction(path, text, kind), base, globs, reach))
             elif text:

@@ -63,7 +63,10 @@ class ChildBuilder(Protocol):
 class AgentTree:
     """One per session."""
 
-    def __init__(self, builder: ChildBuilder, running: RunningAgents, redactor: Redactor, limits: AgentLimits) -> None:
+    def __init__(
+        self, builder: Callable[[], ChildBuilder], running: RunningAgents, redactor: Redactor, limits: AgentLimits
+    ) -> None:
+        """`builder` is called when the first sub-agent is started."""
         self.limits = limits
         self.listeners: list[Callable[[AgentStarted, Event], None]] = []
         """Called with each event of a sub-agent, stored or live, and with its start and end."""
@@ -96,7 +99,7 @@ class AgentTree:
         if (interrupted := next((each for each in agents if each.call_id == request.call_id), None)) is not None:
             return await self._resume(interrupted, parent)
         self._check_limits(parent)
-        started = await self._builder.prepare(request, parent)
+        started = await self._builder().prepare(request, parent)
         state = State()
         if started.agent_type == FORK:
             started = replace(started, forked_at=parent.journal.log.head)
@@ -169,7 +172,7 @@ class AgentTree:
         )
         as_parent = ParentAgent(journal, started.depth, parent)
         agent = self._agents[parent.journal.agent]
-        engine = await self._builder.build(started, journal, agent, AgentSpawner(self, as_parent))
+        engine = await self._builder().build(started, journal, agent, AgentSpawner(self, as_parent))
         if is_new:
             self._record(parent.journal, started, started)
         running = RunningAgent(started, parent, engine, self._report, self._on_ended)

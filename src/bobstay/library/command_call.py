@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from bobstay.model.message import Block, Text
 
-_CALL = re.compile(r"/(\S{1,300})(?:\s+|$)")
+_CALL = r"/(\S{1,300})(?:\s+|$)"
 
 
 class CommandCall(Struct, frozen=True):
@@ -18,7 +18,7 @@ class CommandCall(Struct, frozen=True):
 
 def parse_call(prompt: str) -> CommandCall | None:
     """Return the call if the first character of the prompt is a slash. Whether there is such a command is not known."""
-    match = _CALL.match(prompt)
+    match = re.match(_CALL, prompt) if prompt.startswith("/") else None
     return CommandCall(match[1], prompt[match.end() :].strip()) if match else None
 
 

@@ -47,6 +47,26 @@ class DefinitionOrigin(Struct, frozen=True):
         return "project" if self.source == "added" else self.source
 
 
+class DefinitionFolder(Struct, frozen=True):
+    """A folder with `commands`, `skills`, `agents` and `output-styles`, and what its files may do."""
+
+    path: str
+    source: DefinitionSource
+    confined: str = ""
+    """The real path of the folder that links may not leave; empty if the user may link anywhere."""
+    trusted: bool = True
+    grants: bool = True
+    plugin: str = ""
+    variables: dict[str, str] = {}
+    owners: tuple[int, ...] = ()
+    """Users whose files count; empty for all. Anybody may write above a project, into a folder such as /tmp."""
+    scope: str = ""
+
+    @property
+    def prefix(self) -> str:
+        return f"{self.plugin}:" if self.plugin else ""
+
+
 class CommandDefinition(Struct, frozen=True, kw_only=True):
     """A command or a skill. Its body is read when it is used."""
 
@@ -133,4 +153,5 @@ class OutputStyle(Struct, frozen=True, kw_only=True):
     origin: DefinitionOrigin
     description: str = ""
     keep_coding_instructions: bool = False
+    """Whether the model is still told how to work on code and how to answer."""
     variables: dict[str, str] = {}

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from bobstay.library.definition import AgentDefinition, CommandDefinition, DefinitionOrigin, OutputStyle
 from bobstay.library.definition_folder import LARGEST
-from bobstay.library.front_matter import decode_body, split_front_matter
+from bobstay.markdown.front_matter import decode_body, split_front_matter
 from bobstay.system.safe_read import open_regular, read_up_to
 
 
@@ -46,4 +46,5 @@ def _read(origin: DefinitionOrigin) -> DefinitionBody:
     if len(data) > LARGEST:
         raise BodyUnreadableError(f"{origin.file} is larger than {LARGEST >> 20} MiB.")
     stamp = (status.st_ino, status.st_size, status.st_mtime_ns)
-    return DefinitionBody(decode_body(data, split_front_matter(data)), stamp != origin.stamp)
+    changed = origin.stamp is not None and stamp != origin.stamp
+    return DefinitionBody(decode_body(data, split_front_matter(data)), changed)

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from bobstay.library.definition import AgentDefinition, CommandDefinition, DefinitionOrigin, LibraryNotice, OutputStyle
-from bobstay.library.field_values import as_count, as_flag, as_line, as_list, as_map, as_text
+from bobstay.markdown.field_values import as_count, as_flag, as_line, as_list, as_map, as_text
 
 LONGEST_NAME = 100
 MOST_ARGUMENT_NAMES = 50
@@ -127,9 +127,13 @@ def build_agent(facts: FileFacts, notices: list[LibraryNotice]) -> AgentDefiniti
     )
 
 
-def build_style(facts: FileFacts) -> OutputStyle:
+def build_style(facts: FileFacts) -> OutputStyle | None:
+    """Build an output style; None if nothing of its name can be shown."""
+    name = as_line(facts.fields.get("name"))[:LONGEST_NAME] or as_line(facts.stem)
+    if not name:
+        return None
     return OutputStyle(
-        name=facts.prefix + (as_line(facts.fields.get("name"))[:LONGEST_NAME] or facts.stem),
+        name=facts.prefix + name,
         origin=facts.origin,
         description=as_line(facts.fields.get("description")) or facts.first_line,
         keep_coding_instructions=as_flag(facts.fields.get("keep-coding-instructions")),

@@ -10,15 +10,15 @@ from bobstay.config.trust import is_inside
 from bobstay.library.definition import (
     AgentDefinition,
     CommandDefinition,
+    DefinitionFolder,
     DefinitionOrigin,
-    DefinitionSource,
     FileStamp,
     LibraryNotice,
     OutputStyle,
 )
 from bobstay.library.definition_fields import FileFacts, build_agent, build_command, build_style, is_name
-from bobstay.library.field_values import as_line
-from bobstay.library.front_matter import LONGEST, FrontMatter, split_front_matter
+from bobstay.markdown.field_values import as_line
+from bobstay.markdown.front_matter import LONGEST, FrontMatter, split_front_matter
 from bobstay.system.safe_read import NotRegularFile, open_regular, read_up_to
 
 LARGEST = 1 << 20
@@ -31,26 +31,6 @@ DEEPEST = 6
 _HEAD = 8 * 1024
 """Bytes that are read of a file at first; they nearly always hold its front matter."""
 _MOST_PROBLEMS = 3
-
-
-class DefinitionFolder(Struct, frozen=True):
-    """A folder with `commands`, `skills`, `agents` and `output-styles`, and what its files may do."""
-
-    path: str
-    source: DefinitionSource
-    confined: str = ""
-    """The real path of the folder that links may not leave; empty if the user may link anywhere."""
-    trusted: bool = True
-    grants: bool = True
-    plugin: str = ""
-    variables: dict[str, str] = {}
-    owners: tuple[int, ...] = ()
-    """Users whose files count; empty for all. Anybody may write above a project, into a folder such as /tmp."""
-    scope: str = ""
-
-    @property
-    def prefix(self) -> str:
-        return f"{self.plugin}:" if self.plugin else ""
 
 
 class FoundFile(Struct, frozen=True):
@@ -111,7 +91,8 @@ def read_styles(
     folder: DefinitionFolder, notices: list[LibraryNotice], below: str = "output-styles"
 ) -> list[OutputStyle]:
     files = _read_markdown(folder, below, notices, deepest=1)
-    return [build_style(_facts(folder, stem, file)) for stem, file in files]
+    built = (build_style(_facts(folder, stem, file)) for stem, file in files)
+    return [style for style in built if style is not None]
 
 
 def _build_skill(

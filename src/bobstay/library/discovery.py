@@ -10,24 +10,17 @@ from msgspec.structs import replace
 from bobstay.config.paths import FOLDERS, Paths
 from bobstay.config.trust import check_trust, is_inside
 from bobstay.git_files.git_directory import find_repository
+from bobstay.library.bundled_definitions import BUNDLED_AGENTS, BUNDLED_COMMANDS
 from bobstay.library.definition import (
     AgentDefinition,
     CommandDefinition,
+    DefinitionFolder,
     DefinitionOrigin,
     LibraryNotice,
-)
-from bobstay.library.definition_fields import build_agents
-from bobstay.library.definition_folder import (
-    DefinitionFolder,
-    read_agents,
-    read_commands,
-    read_skills,
-    read_styles,
 )
 from bobstay.library.library import Library, PluginDefinitions, choose_commands, choose_named
 
 MOST_PARENTS = 64
-BUNDLED = os.path.join(os.path.dirname(__file__), "bundled")
 _PARTS = ("commands", "skills", "agents", "output-styles")
 
 
@@ -57,32 +50,49 @@ class LibrarySources(Struct, frozen=True, kw_only=True):
 
 def find_library(sources: LibrarySources, plugins: tuple[PluginDefinitions, ...] = ()) -> Library:
     """Read the front matter of all definitions that apply. Reads files only, so it may run in a thread."""
+    own = (*managed_folders(sources), *user_folders(sources))
+    project = tuple(project_folders(sources))
+    if own or project or plugins or sources.host_agents is not None or sources.flag_agents is not None:
+        return _read_library(sources, plugins, own, project)
+    return Library(BUNDLED_COMMANDS if sources.commands else (), BUNDLED_AGENTS)
+
+
+def _read_library(
+    sources: LibrarySources,
+    plugins: tuple[PluginDefinitions, ...],
+    own: tuple[DefinitionFolder, ...],
+    project: tuple[DefinitionFolder, ...],
+) -> Library:
+    # Imported here: most sessions have nothing but what bobstay brings.
+    from bobstay.library.definition_fields import build_agents
+    from bobstay.library.definition_folder import read_agents
+
     notices: list[LibraryNotice] = []
-    managed = list(_managed_folders(sources))
-    user = list(_user_folders(sources))
-    found = list(_project_folders(sources))
-    project = [folder for folder in found if folder.trusted]
+    managed = [folder for folder in own if folder.source == "managed"]
+    user = [folder for folder in own if folder.source == "user"]
+    trusted = [folder for folder in project if folder.trusted]
     # Folders that nobody trusts come last: they must not replace what the user, a plugin or bobstay provides.
-    last = [DefinitionFolder(BUNDLED, "bundled"), *(folder for folder in found if not folder.trusted)]
+    last = [folder for folder in project if not folder.trusted]
     commands: list[CommandDefinition] = []
     if sources.commands:
-        commands += _read_commands((*managed, *user, *project), notices)
+        commands += _read_commands((*own, *trusted), notices)
         commands += [each for plugin in plugins for each in plugin.commands]
+        commands += BUNDLED_COMMANDS
         commands += _read_commands(last, notices)
     agents: list[AgentDefinition] = [agent for folder in managed for agent in read_agents(folder, notices)]
     agents += build_agents(sources.host_agents, DefinitionOrigin("host"), notices)
     agents += build_agents(sources.flag_agents, DefinitionOrigin("flag"), notices)
-    agents += [agent for folder in (*project, *user) for agent in read_agents(folder, notices)]
+    agents += [agent for folder in (*trusted, *user) for agent in read_agents(folder, notices)]
     agents += [each for plugin in plugins for each in plugin.agents]
+    agents += BUNDLED_AGENTS
     agents += [agent for folder in last for agent in read_agents(folder, notices)]
-    styles = [style for folder in (*managed, *project, *user) for style in read_styles(folder, notices)]
-    styles += [each for plugin in plugins for each in plugin.styles]
-    styles += [style for folder in last for style in read_styles(folder, notices)]
-    return Library(choose_commands(commands), choose_named(agents), choose_named(styles), tuple(notices))
+    return Library(choose_commands(commands), choose_named(agents), tuple(notices))
 
 
 def add_host_agents(library: Library, given: Any) -> Library:
     """Return a library with the agents of a host program, which come before all but managed ones."""
+    from bobstay.library.definition_fields import build_agents
+
     notices: list[LibraryNotice] = []
     agents = build_agents(given, DefinitionOrigin("host"), notices)
     managed = [agent for agent in library.agents if agent.origin.source == "managed"]
@@ -113,24 +123,29 @@ def project_folder(folder: str, sources: LibrarySources, top: str, name: str) ->
 
 
 def _read_commands(folders: Iterable[DefinitionFolder], notices: list[LibraryNotice]) -> Iterator[CommandDefinition]:
+    from bobstay.library.definition_folder import read_commands, read_skills
+
     for folder in folders:
         yield from read_skills(folder, notices)
         yield from read_commands(folder, notices)
 
 
-def _managed_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:
+def managed_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:
+    """The folder of the machine's owner, if it has definitions."""
     folder = os.path.dirname(sources.paths.managed)
     if _has_parts(folder):
         yield DefinitionFolder(folder, "managed")
 
 
-def _user_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:
+def user_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:
+    """The settings folders of the user that have definitions."""
     if sources.wants("user"):
         for folder in dict.fromkeys((sources.paths.bobstay, sources.paths.claude)):
-            yield DefinitionFolder(folder, "user")
+            if _has_parts(folder):
+                yield DefinitionFolder(folder, "user")
 
 
-def _project_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:
+def project_folders(sources: LibrarySources) -> Iterator[DefinitionFolder]:
     """The settings folders of the directory, of those above it up to the top of the project, and of added ones."""
     if not sources.wants("project"):
         return

@@ -1,4 +1,4 @@
-"""Library: the commands, skills, agents and output styles that apply to a session, the winners of each name."""
+"""Library: the commands, skills and agents that apply to a session, the winners of each name."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
@@ -25,7 +25,6 @@ class Library(Struct, frozen=True):
     commands: tuple[CommandDefinition, ...] = ()
     """Commands and skills. Those that people may not call, or models may not, are among them."""
     agents: tuple[AgentDefinition, ...] = ()
-    styles: tuple[OutputStyle, ...] = ()
     notices: tuple[LibraryNotice, ...] = ()
 
     def find_command(self, name: str) -> CommandDefinition | None:

@@ -8,8 +8,8 @@ from msgspec import Struct
 from bobstay.config.paths import Paths
 from bobstay.config.trust import is_inside
 from bobstay.library.definition_fields import is_name
-from bobstay.library.field_values import as_line, as_map
 from bobstay.library.plugin_config import read_json_object
+from bobstay.markdown.field_values import as_line, as_map
 
 MARKETPLACE_FILES = (".claude-plugin/marketplace.json", ".bobstay-plugin/marketplace.json")
 MOST_PLUGINS = 1_000

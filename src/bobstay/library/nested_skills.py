@@ -6,12 +6,10 @@ import re
 from bobstay.config.paths import FOLDERS
 from bobstay.config.trust import is_inside
 from bobstay.library.definition import CommandDefinition, LibraryNotice
-from bobstay.library.definition_folder import read_skills
 from bobstay.library.discovery import MOST_PARENTS, LibrarySources, project_folder, project_top
-from bobstay.permissions.path_pattern import BadPattern, PathPattern
 
 MOST_ALTERNATIVES = 64
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_BRACES = r"\{([^{}]*,[^{}]*)\}"
 
 
 def skills_below(path: str, sources: LibrarySources, notices: list[LibraryNotice]) -> list[CommandDefinition]:
@@ -23,6 +21,8 @@ def skills_below(path: str, sources: LibrarySources, notices: list[LibraryNotice
     for folder in _folders_between(sources.cwd, path):
         for name in FOLDERS:
             if os.path.lexists(f"{folder}/{name}/skills"):
+                from bobstay.library.definition_folder import read_skills
+
                 found += read_skills(project_folder(folder, sources, top, name), notices)
     return found
 
@@ -65,6 +65,8 @@ def _folders_between(cwd: str, path: str) -> list[str]:
 
 
 def _matches(text: str, parts: list[str]) -> bool:
+    from bobstay.permissions.path_pattern import BadPattern, PathPattern
+
     text = text.removeprefix("./")
     try:
         return PathPattern(text, any_depth="/" not in text.rstrip("/")).matches(parts, generously=True)
@@ -75,10 +77,10 @@ def _matches(text: str, parts: list[str]) -> bool:
 def _expand_braces(text: str) -> list[str]:
     """Return the alternatives of `*.{ts,tsx}`, as far as there are not too many."""
     found = [text]
-    while len(found) <= MOST_ALTERNATIVES and any(_BRACES.search(each) for each in found):
+    while len(found) <= MOST_ALTERNATIVES and any(re.search(_BRACES, each) for each in found):
         wider: list[str] = []
         for each in found:
-            match = _BRACES.search(each)
+            match = re.search(_BRACES, each)
             if match is None:
                 wider.append(each)
             else:

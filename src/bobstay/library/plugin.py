@@ -8,12 +8,18 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.config.trust import is_inside
-from bobstay.library.definition import AgentDefinition, CommandDefinition, LibraryNotice, OutputStyle
+from bobstay.library.definition import (
+    AgentDefinition,
+    CommandDefinition,
+    DefinitionFolder,
+    LibraryNotice,
+    OutputStyle,
+)
 from bobstay.library.definition_fields import is_name
-from bobstay.library.definition_folder import DefinitionFolder, read_agents, read_commands, read_skills, read_styles
-from bobstay.library.field_values import as_line
+from bobstay.library.definition_folder import read_agents, read_commands, read_skills, read_styles
 from bobstay.library.library import PluginDefinitions
 from bobstay.library.plugin_config import PluginHooks, PluginServer, find_hooks, find_servers, read_json_object
+from bobstay.markdown.field_values import as_line
 
 MANIFESTS = (".claude-plugin/plugin.json", ".bobstay-plugin/plugin.json")
 MOST_PATHS = 50

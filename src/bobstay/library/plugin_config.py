@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.config.trust import is_inside
-from bobstay.library.field_values import as_map
 from bobstay.library.shell_substitution import ShellValue, UnsafeInsertError, substitute_in_shell
+from bobstay.markdown.field_values import as_map
 from bobstay.system.safe_read import read_regular
 
 LARGEST = 1 << 20

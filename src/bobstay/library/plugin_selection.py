@@ -10,7 +10,6 @@ from bobstay.config.paths import Paths
 from bobstay.config.settings_files import LoadedSettings
 from bobstay.config.trust import describe_changes
 from bobstay.library.definition import LibraryNotice
-from bobstay.library.field_values import as_line, as_map
 from bobstay.library.marketplace import (
     Marketplace,
     MarketplaceError,
@@ -22,6 +21,7 @@ from bobstay.library.marketplace import (
 from bobstay.library.plugin import Plugin, PluginProblem, ReadPlugin, read_plugin
 from bobstay.library.plugin_content import digest_plugin
 from bobstay.library.plugin_store import PluginRecords, PluginStore, PluginStoreError
+from bobstay.markdown.field_values import as_line, as_map
 
 LOCAL = "local"
 """The marketplace of single plugins that were added."""

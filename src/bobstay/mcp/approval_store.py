@@ -1,18 +1,11 @@
 """Store of approved project servers: which entry of which folder a person approved, bound to its content."""
 
 import os
-import stat
-from collections.abc import Callable
 
-import msgspec
 from msgspec import Struct
 
 from bobstay.mcp.server_config import McpServerConfig
-from bobstay.system.file_lock import hold_lock
-from bobstay.system.safe_read import read_regular
-
-_MAX_SIZE = 4 << 20
-_LOCK_TIMEOUT = 10.0
+from bobstay.system.record_file import RecordFile
 
 
 class ApprovalStoreError(Exception):
@@ -28,8 +21,14 @@ class ApprovalFile(Struct, frozen=True):
 class ApprovalStore:
     def __init__(self, home: str) -> None:
         """`home` is the user's own folder for bobstay."""
-        self.home = home
-        self.path = f"{home}/mcp-approvals.json"
+        self._file = RecordFile(
+            f"{home}/mcp-approvals.json",
+            ApprovalFile,
+            ApprovalStoreError,
+            without="no server is approved by it",
+            remedy="approve your servers again",
+        )
+        self.path = self._file.path
 
     def read(self) -> ApprovalFile:
         """Read the list; it is empty if there is no file.
@@ -37,24 +36,7 @@ class ApprovalStore:
         Raises:
             ApprovalStoreError: it is broken, or others could have written it.
         """
-        try:
-            status = os.stat(self.path)
-        except (FileNotFoundError, NotADirectoryError):
-            return ApprovalFile()
-        except OSError as error:
-            raise ApprovalStoreError(f"{self.path} cannot be read: {error.strerror}.") from error
-        if status.st_uid not in (os.geteuid(), 0) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise ApprovalStoreError(
-                f"{self.path} could have been written by somebody else, so no server is approved by it. "
-                "If it is yours: chown it to yourself and chmod 600 it."
-            )
-        try:
-            return msgspec.json.decode(read_regular(self.path, _MAX_SIZE) or b"", type=ApprovalFile)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ApprovalStoreError(
-                f"{self.path} is broken ({error}), so no server is approved by it. "
-                "Repair it, or delete it and approve your servers again."
-            ) from error
+        return self._file.read()
 
     def approved(self, folder: str) -> dict[str, str]:
         """Return the digests of the approved servers of a folder, by name. Raises `ApprovalStoreError`."""
@@ -62,36 +44,19 @@ class ApprovalStore:
 
     def approve(self, folder: str, server: McpServerConfig) -> None:
         """Approve a server as it is configured now. Raises `ApprovalStoreError`."""
-
-        def change(servers: dict[str, str]) -> None:
-            servers[server.name] = server.digest
-
-        self._change(folder, change)
+        self._put(folder, server.name, server.digest)
 
     def revoke(self, folder: str, name: str) -> None:
         """Take an approval back. Raises `ApprovalStoreError`."""
-        self._change(folder, lambda servers: _remove(servers, name))
+        self._put(folder, name, "")
 
-    def _change(self, folder: str, change: Callable[[dict[str, str]], None]) -> None:
-        from bobstay.system.atomic_file import replace_content
-
+    def _put(self, folder: str, name: str, digest: str) -> None:
         real = os.path.realpath(folder)
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        try:
-            os.makedirs(self.home, mode=0o700, exist_ok=True)
-            with hold_lock(os.open(f"{self.path}.lock", flags, 0o600), _LOCK_TIMEOUT):
-                folders = dict(self.read().folders)
-                servers = dict(folders.get(real, {}))
-                change(servers)
-                folders[real] = servers
-                kept = {name: value for name, value in folders.items() if value}
-                data = msgspec.json.format(msgspec.json.encode(ApprovalFile(kept)), indent=1)
-                replace_content(self.path, data)
-        except BlockingIOError:
-            raise ApprovalStoreError(f"{self.path} is being written by another program; try again.") from None
-        except OSError as error:
-            raise ApprovalStoreError(f"{self.path} cannot be written: {error.strerror}.") from error
 
+        def changed(file: ApprovalFile) -> ApprovalFile:
+            servers = {**file.folders.get(real, {}), name: digest}
+            kept = {each: value for each, value in servers.items() if value}
+            folders = {**file.folders, real: kept}
+            return ApprovalFile({each: value for each, value in folders.items() if value})
 
-def _remove(servers: dict[str, str], name: str) -> None:
-    servers.pop(name, None)
+        self._file.change(changed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self
 
@@ -57,14 +57,7 @@ class _CheckedStream:
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        try:
-            item = await self._inner.receive()
-        except asyncio.CancelledError:
-            raise
-        except BaseException:
-            self._watch.end()
-            raise
-        return self._check(item)
+        return await self._next(self._inner.receive())
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -73,14 +66,7 @@ class _CheckedStream:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            item = await self._inner.__anext__()
-        except asyncio.CancelledError:
-            raise
-        except BaseException:
-            self._watch.end()
-            raise
-        return self._check(item)
+        return await self._next(self._inner.__anext__())
 
     async def __aenter__(self) -> Self:
         await self._inner.__aenter__()
@@ -90,6 +76,16 @@ class _CheckedStream:
         self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
     ) -> bool | None:
         return await self._inner.__aexit__(exc_type, exc_val, exc_tb)
+
+    async def _next(self, waiting: Awaitable[SessionMessage | Exception]) -> SessionMessage | Exception:
+        try:
+            item = await waiting
+        except asyncio.CancelledError:
+            raise
+        except BaseException:
+            self._watch.end()
+            raise
+        return self._check(item)
 
     def _check(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
         if isinstance(item, Exception):

@@ -10,12 +10,13 @@ from msgspec import Struct
 
 from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
-from bobstay.model.endings import Ending as Ending  # noqa: PLC0414 - re-exported: it is part of an event
-from bobstay.model.event_groups import ConversationEvent as ConversationEvent  # noqa: PLC0414 - so are the groups
-from bobstay.model.event_groups import InteractionEvent as InteractionEvent  # noqa: PLC0414
-from bobstay.model.event_groups import NoticeEvent as NoticeEvent  # noqa: PLC0414
-from bobstay.model.event_groups import SettingsEvent as SettingsEvent  # noqa: PLC0414
-from bobstay.model.event_groups import ToolEvent as ToolEvent  # noqa: PLC0414
+from bobstay.model.event_parts import ConversationEvent as ConversationEvent  # noqa: PLC0414 - re-exported: parts of events
+from bobstay.model.event_parts import Ending as Ending  # noqa: PLC0414
+from bobstay.model.event_parts import InteractionEvent as InteractionEvent  # noqa: PLC0414
+from bobstay.model.event_parts import NoticeEvent as NoticeEvent  # noqa: PLC0414
+from bobstay.model.event_parts import SettingsEvent as SettingsEvent  # noqa: PLC0414
+from bobstay.model.event_parts import Task as Task  # noqa: PLC0414
+from bobstay.model.event_parts import ToolEvent as ToolEvent  # noqa: PLC0414
 from bobstay.model.live_events import Live
 from bobstay.model.message import Block, ModelSpend, Stop, ToolCall, ToolReply, Usage
 from bobstay.model.session_events import (
@@ -27,7 +28,6 @@ from bobstay.model.session_events import (
     WorkerExited,
     WorkerStarted,
 )
-from bobstay.model.task import Task as Task  # noqa: PLC0414 - re-exported: a task is part of an event
 
 # ---------------------------------------------------------------- durable: in the log before any consequence
 

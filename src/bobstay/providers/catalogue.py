@@ -81,8 +81,9 @@ LOCAL = frozenset({"ollama", "vllm", "lmstudio", "llamacpp", "demo"})
 _FREE = Price(0, 0, 0, 0)
 _CAMEL_CASE = {"cacheRead": "cache_read", "cacheWrite": "cache_write"}
 _CACHE_FIELDS = tuple(_CAMEL_CASE.values())
-_VARIANT_SUFFIX = re.compile(
-    r"[-@:](\d{8}(-v\d+(:\d+)?)?|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{2}-\d{2}|\d{3}|latest|preview(-[\d-]+)?|exp|v\d+(:\d+)?)"
+_VARIANT_SUFFIX = (
+    r"[-@:](\d{8}(-v\d+(:\d+)?)?|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{2}-\d{2}|\d{3}"
+    r"|latest|preview(-[\d-]+)?|exp|v\d+(:\d+)?)"
 )
 
 
@@ -201,4 +202,4 @@ def _spellings(model: str) -> list[str]:
 
 def _is_variant(rest: str) -> bool:
     """Whether `rest` is a date or version suffix, or the size tag of a local model (`:8b`)."""
-    return rest.startswith(":") or _VARIANT_SUFFIX.fullmatch(rest) is not None
+    return rest.startswith(":") or re.fullmatch(_VARIANT_SUFFIX, rest) is not None

@@ -5,6 +5,7 @@ so only values that are unlikely to stand anywhere by chance are redacted.
 """
 
 import re
+from functools import cache
 
 SHORTEST = 8
 """A shorter value would be found by chance."""
@@ -21,16 +22,13 @@ EXAMPLE_WORDS = frozenset(
     }
 )
 """Words of names and example values: a passphrase that contains one of them is taken for a name."""
-_EXAMPLE_WORDS = re.compile(
-    "|".join(sorted((word for word in EXAMPLE_WORDS if len(word) > 3), key=len, reverse=True)), re.IGNORECASE
-)
 _PATH = ("/", "~/", "./", "../", "file:")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+]{1,20}://")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _SEPARATORS = re.compile(r"[\s_.,:;/\\@=&?+|-]+")
 _TRAILING_DIGITS = re.compile(r"\d{1,4}$")
-_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}", re.IGNORECASE)
-_VOWELS = re.compile(r"[aeiouy]", re.IGNORECASE)
+_CONSONANTS = r"[bcdfghjklmnpqrstvwxz]{5}"
+_VOWELS = r"[aeiouy]"
 _REPEATED = re.compile(r"(.)\1*$", re.DOTALL)
 
 
@@ -79,9 +77,20 @@ def _is_plain(part: str) -> bool:
 
 def _reads_as_word(word: str) -> bool:
     if len(word) > LONGEST_WORD:
-        word = _EXAMPLE_WORDS.sub("", word)  # `supersecretpassword` is long and no secret
+        word = _example_pattern().sub("", word)  # `supersecretpassword` is long and no secret
         if len(word) > LONGEST_WORD // 2:
             return False
     if len(word) <= 4 or not word.isascii():
         return True
-    return _VOWELS.search(word) is not None and _CONSONANTS.search(word) is None
+    return _compiled(_VOWELS).search(word) is not None and _compiled(_CONSONANTS).search(word) is None
+
+
+@cache
+def _example_pattern() -> re.Pattern[str]:
+    return _compiled("|".join(sorted((word for word in EXAMPLE_WORDS if len(word) > 3), key=len, reverse=True)))
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compiled when it is first needed: most values are decided without it."""
+    return re.compile(pattern, re.IGNORECASE)

@@ -5,13 +5,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-_ESCAPES = re.compile(
+_ESCAPES = (
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor
     r"|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # strings: window titles, links
     r"|[ -/]*[0-~])"
 )
-_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
-_STRAY_ESCAPE = re.compile(r"\x1b(?!\[[0-9;:]*m)")
+_COLOUR = r"\x1b\[[0-9;:]*m"
+_STRAY_ESCAPE = r"\x1b(?!\[[0-9;:]*m)"
 _CONTROLS = {code: None for code in range(32) if chr(code) not in "\t\n\r"} | {0: "␀", 127: None}
 
 _WITH_ESCAPE = {code: replacement for code, replacement in _CONTROLS.items() if code != 27}
@@ -67,7 +67,7 @@ class HeadAndTail:
             gone = f"about {self.total - limit:,} bytes"
         joined = join_ends(first, last, limit, gone, where())
         return (
-            _STRAY_ESCAPE.sub("", joined) if colours else joined
+            re.sub(_STRAY_ESCAPE, "", joined) if colours else joined
         )  # the cut may have gone through the middle of a colour
 
 
@@ -155,12 +155,13 @@ def readable(data: bytes, *, colours: bool = False) -> str:
         start += 1  # the rest of a character that was cut in two
     text = data[start:].decode("utf-8", "replace").replace("\r\n", "\n")
     if "\x1b" in text:
-        text = _STRAY_ESCAPE.sub("", _ESCAPES.sub(_if_colour, text)) if colours else _ESCAPES.sub("", text)
+        text = re.sub(_ESCAPES, _if_colour if colours else "", text)
+        text = re.sub(_STRAY_ESCAPE, "", text) if colours else text
     return text.translate(_WITH_ESCAPE if colours else _CONTROLS) if not text.isprintable() else text
 
 
 def _if_colour(match: re.Match[str]) -> str:
-    return match[0] if _COLOUR.fullmatch(match[0]) else ""
+    return match[0] if re.fullmatch(_COLOUR, match[0]) else ""
 
 
 def join_ends(first: str, last: str, limit: int, gone: str, where: str) -> str:

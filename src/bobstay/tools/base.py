@@ -111,7 +111,7 @@ class ToolServices(Struct):
     is_unread: Callable[[str], bool] | None = None
     """Whether the model still has to be notified that the background command with this id ended."""
     agents: "AgentService | None" = None
-    skills: "SkillService | None" = None
+    skills: "Callable[[], SkillService] | None" = None
 
 
 class Context(Struct):

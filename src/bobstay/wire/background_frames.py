@@ -1,13 +1,16 @@
 """Frames about background commands and sub-agents."""
 
 import time
+from typing import TYPE_CHECKING
 
 from bobstay.model.agent_events import AgentStarted
 from bobstay.model.background_events import BackgroundEnded, BackgroundStarted
 from bobstay.model.event import Event
 from bobstay.wire import wire_frames
-from bobstay.wire.agent_frames import AgentFrames
 from bobstay.wire.wire_frames import Frame
+
+if TYPE_CHECKING:
+    from bobstay.wire.agent_frames import AgentFrames
 
 _KIND = "local_bash"
 _NOTIFIED = {"completed": "completed", "failed": "failed", "killed": "stopped", "lost": "failed"}
@@ -20,10 +23,14 @@ class BackgroundTasks:
     def __init__(self, session_id: str) -> None:
         self._id = session_id
         self._running: dict[str, Frame] = {}
-        self._agents = AgentFrames(session_id)
+        self._agents: AgentFrames | None = None
 
     def of_agent(self, agent: str, event: Event) -> list[Frame]:
         """Frames for an event of the sub-agent with this id."""
+        if self._agents is None:
+            from bobstay.wire.agent_frames import AgentFrames
+
+            self._agents = AgentFrames(self._id)
         before = self._agents.running
         frames = self._agents.frames(agent, event)
         if self._agents.running == before:
@@ -67,6 +74,5 @@ class BackgroundTasks:
         ]
 
     def _changed(self) -> Frame:
-        return wire_frames.system(
-            self._id, "background_tasks_changed", tasks=[*self._running.values(), *self._agents.running]
-        )
+        agents = self._agents.running if self._agents is not None else []
+        return wire_frames.system(self._id, "background_tasks_changed", tasks=[*self._running.values(), *agents])

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from bobstay.model.event import Durable, Envelope, Noted, Prompted, SessionStarted
 from bobstay.model.message import Text
 from bobstay.redaction.redactor import Redactor
-from bobstay.server.api.export_routes import CHUNK_BYTES
+from bobstay.server.api.export_routes import CHUNK_BYTES, file_name
 from bobstay.server.export.export_entries import branch
 from bobstay.server.export.export_markdown import close_fences, fenced
-from bobstay.server.export.export_names import file_name
 from bobstay.sessions.log_codec import encode
 from bobstay.sessions.log_reader import LogReader
 from tests.kit.consoles import RunningConsole

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from bobstay.model.event import SessionStarted
 from bobstay.server.errors import ApiError
-from bobstay.server.sessions.log_move import move
+from bobstay.server.sessions.session_trash import move_log
 from bobstay.sessions.log import LogError
 from bobstay.sessions.log_store import LogStore
 from tests.kit.consoles import StartConsole
@@ -80,12 +80,12 @@ def test_a_log_is_moved_to_another_file_system_too(tmp_path: Path) -> None:
         if os.stat(other).st_dev == os.stat(tmp_path).st_dev:
             pytest.skip("there is only one file system here")
         target = Path(other) / "trash" / "log.jsonl"
-        move(str(log), str(target))
+        move_log(str(log), str(target))
         assert target.read_bytes() == b"x" * 3_000_000
         assert (log.exists(), stat.S_IMODE(target.stat().st_mode)) == (False, 0o600)
         assert [path.name for path in target.parent.iterdir()] == ["log.jsonl"]
         with pytest.raises(LogError, match="cannot move"):
-            move(str(log), str(target))
+            move_log(str(log), str(target))
         assert target.exists()
 
 

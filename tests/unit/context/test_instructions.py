@@ -307,6 +307,30 @@ def test_a_rule_for_some_paths_is_told_once_when_such_a_file_is_read(project: Pr
     assert "Types." in files.enter(f"{project.work}/a/b.py")
 
 
+@pytest.mark.parametrize(
+    "paths",
+    [
+        "**/*.ts",
+        "'**/*.ts', lib",
+        "[**/*.{ts,tsx}, lib]",
+        "\n  - **/*.ts\n  - lib",
+        "\n- '**/*.ts'",
+        "lib **/*.{ts,js}",
+    ],
+)
+def test_the_paths_of_a_rule_may_be_written_in_many_ways(project: Project, paths: str) -> None:
+    project.put("parent/work/.claude/rules/a.md", f"---\nbroken\npaths: {paths}\n---\nRULE")
+    files = project.files()
+    assert "RULE" not in str(files.find())
+    assert files.enter(f"{project.work}/src/a.py") == ""
+    assert "RULE" in files.enter(f"{project.work}/src/a.ts")
+
+
+def test_a_rule_whose_header_is_not_closed_is_all_text(project: Project) -> None:
+    project.put("parent/work/.claude/rules/a.md", "---\npaths: x\nRULE")
+    assert "paths: x\nRULE" in str(project.files().reminder())
+
+
 def test_rules_of_a_nested_folder_are_relative_to_it(project: Project) -> None:
     project.put("parent/work/app/.claude/rules/a.md", "---\npaths: lib/*.js\n---\nFor lib.")
     files = project.files()

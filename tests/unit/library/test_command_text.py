@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bobstay.library.command_call import CommandCall, format_call, parse_call, split_arguments
 from bobstay.library.command_text import Expansion, ShellInsert, expand_command
 from bobstay.library.definition import CommandDefinition, DefinitionOrigin
-from bobstay.library.mention import Mention, find_mentions
+from bobstay.library.mention import Mention
 from bobstay.library.shell_substitution import ShellValue, UnsafeInsertError, substitute_in_shell
 
 
@@ -172,35 +172,6 @@ def test_hostile_bodies_are_expanded_in_linear_time() -> None:
             expand(body, "x")
         except UnsafeInsertError as error:
             assert "inserts" in str(error)  # noqa: PT017 - either is fine, as long as it is quick
-
-
-# ---------------------------------------------------------------- mentions
-
-
-@pytest.mark.parametrize(
-    ("text", "mentions"),
-    [
-        ("see @f.txt and @d please", [Mention("f.txt"), Mention("d")]),
-        ("@src/a.py, @b.", [Mention("src/a.py"), Mention("b")]),
-        ('@"with space.txt" x', [Mention("with space.txt")]),
-        ("@f#L2-3 @f#L7 @g#L3-L9", [Mention("f", 2, 3), Mention("f", 7, 7), Mention("g", 3, 9)]),
-        ('@"a b"#L2', [Mention("a b", 2, 2)]),
-        ("mail me@f.txt (@f.txt) `@f`", []),
-        ("(see @f.txt) @a(b)", [Mention("f.txt"), Mention("a(b)")]),
-        ('@ @@x @"" @\'', []),
-        ("@.. @. @../x", [Mention(".."), Mention("."), Mention("../x")]),
-        ("@f @f", [Mention("f")]),
-        ("line\n@~/notes", [Mention("~/notes")]),
-    ],
-)
-def test_mentions_are_found(text: str, mentions: list[Mention]) -> None:
-    assert list(find_mentions(text)) == mentions
-
-
-def test_a_mention_is_resolved_against_the_directory() -> None:
-    assert Mention("a/../b").resolve("/w", "/h") == "/w/b"
-    assert Mention("~/x").resolve("/w", "/h") == "/h/x"
-    assert Mention("/etc/x").resolve("/w", "/h") == "/etc/x"
 
 
 def test_mentions_of_a_command_come_from_its_text_and_its_arguments_but_not_from_inserts() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from bobstay.config.trust_parts import executable_parts
 from bobstay.config.trust_store import TrustStore
+from bobstay.library.bundled_definitions import BUNDLED_AGENTS, BUNDLED_COMMANDS, BUNDLED_STYLES, DEFAULT_STYLE
 from bobstay.library.definition import CommandDefinition
 from bobstay.library.definition_body import BodyUnreadableError, read_body
 from bobstay.library.definition_folder import LARGEST, MOST_FILES
@@ -124,6 +125,29 @@ def test_agents_of_a_host_can_be_added_later(folders: UserFolders) -> None:
     found = add_host_agents(library(folders, flag_agents={"x": {"description": "flag", "prompt": "p"}}), given)
     assert [agent.description for agent in found.agents if agent.name == "x"] == ["host"]
     assert add_host_agents(found, "nonsense").notices[-1].file == "initialize.agents"
+
+
+def test_what_bobstay_brings_is_found_with_and_without_other_definitions(folders: UserFolders) -> None:
+    alone = library(folders)
+    assert library(folders, flag_agents={}) == alone
+    folders.write("home/.claude/commands/mine.md", "MINE")
+    folders.write("work/.claude/agents/a.md", "---\nname: a\ndescription: d\n---\nBODY")
+    found = library(folders)
+    assert [each for each in found.commands if each.name != "mine"] == list(alone.commands)
+    assert [each for each in found.agents if each.name != "a"] == list(alone.agents)
+    assert library(folders, commands=False).commands == ()
+
+
+def test_what_bobstay_brings_has_a_text_each_and_no_text_is_left_over() -> None:
+    brought = (*BUNDLED_COMMANDS, *BUNDLED_AGENTS, *BUNDLED_STYLES)
+    for each in brought:
+        body = read_body(each)
+        assert not body.changed
+        assert bool(body.text.strip()) is (each != DEFAULT_STYLE)
+        assert not body.text.startswith("---")
+    files = {each.origin.file for each in brought if each.origin.file}
+    (folder,) = {os.path.dirname(os.path.dirname(file)) for file in files}
+    assert files == {str(path) for path in Path(folder).rglob("*.md")}
 
 
 def test_the_bundled_commands_are_for_people_and_can_be_replaced(folders: UserFolders) -> None:
@@ -372,21 +396,8 @@ def test_paths_are_matched_as_globs(folders: UserFolders, pattern: str, path: st
     assert matches_paths(found, str(folders.work / path), str(folders.work)) is matches
 
 
-def test_output_styles_have_names_and_keep_what_they_say(folders: UserFolders) -> None:
-    folders.write("work/.claude/output-styles/keep.md", "---\nname: Keep\nkeep-coding-instructions: true\n---\nBODY")
-    folders.write("home/.claude/output-styles/plain.md", "BODY")
-    found = library(folders)
-    assert [(style.name, style.keep_coding_instructions) for style in found.styles] == [
-        ("Keep", True),
-        ("plain", False),
-    ]
-    keep = next(style for style in found.styles if style.name == "Keep")
-    assert read_body(keep).text == "BODY"
-
-
 def test_a_folder_that_is_not_trusted_replaces_nothing(folders: UserFolders) -> None:
     for level in ("home", "work"):
-        folders.write(f"{level}/.claude/output-styles/s.md", f"---\nname: S\ndescription: {level}\n---\nBODY")
         folders.write(f"{level}/.claude/agents/a.md", f"---\nname: a\ndescription: {level}\n---\nBODY")
     folders.write("work/.claude/agents/plan.md", "---\nname: plan\ndescription: work\n---\nBODY")
     folders.write("work/.claude/commands/init.md", "BODY")
@@ -396,13 +407,12 @@ def test_a_folder_that_is_not_trusted_replaces_nothing(folders: UserFolders) -> 
     for trusted in (True, False):
         found = library(folders, trusted=trusted)
         definitions = (
-            next((style for style in found.styles if style.name == "S"), None),
             found.find_agent("a"),
             found.find_agent("plan"),
             found.find_command("init"),
         )
         chosen[trusted] = [each.origin.source for each in definitions if each is not None]
-    assert chosen == {True: ["project"] * 4, False: ["user", "user", "bundled", "bundled"]}
+    assert chosen == {True: ["project"] * 3, False: ["user", "bundled", "bundled"]}
     assert body(library(folders, trusted=True), "mine") == "OTHER"
     assert body(library(folders, trusted=False), "mine") == "MINE"
 

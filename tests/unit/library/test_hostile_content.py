@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from bobstay.config.settings_files import load
 from bobstay.library.command_text import expand_command, expand_variables
+from bobstay.library.definition import LibraryNotice
 from bobstay.library.definition_body import read_body
 from bobstay.library.discovery import LibrarySources, find_library
 from bobstay.library.listing import command_rows, describe_withheld, list_agents, list_for_model
 from bobstay.library.nested_skills import matches_paths
+from bobstay.library.output_styles import find_styles
 from bobstay.library.plugin import encode_problems
 from bobstay.library.plugin_selection import PluginSources, find_plugins
 from bobstay.library.shell_substitution import UnsafeInsertError
@@ -103,8 +105,10 @@ def read_everything(folders: UserFolders, fields: dict[str, Any]) -> None:
             assert str(error)  # noqa: PT017 - refusing is fine
     for agent in library.agents:
         expand_variables(agent, read_body(agent).text).encode()
-    for style in library.styles:
+    notices: list[LibraryNotice] = []
+    for style in find_styles(sources, [plugin.definitions for plugin in found.plugins], notices):
         expand_variables(style, read_body(style).text)
+        assert style.name.isprintable()
     text = list_for_model(library.commands) + list_agents(library.agents) + describe_withheld(library)
     assert (text + json.dumps(command_rows(library))).encode()
-    assert all(str(notice).isprintable() for notice in (*library.notices, *found.notices))
+    assert all(str(notice).isprintable() for notice in (*library.notices, *found.notices, *notices))

@@ -15,7 +15,6 @@ from bobstay.library.discovery import LibrarySources, find_library
 from bobstay.library.library import Library
 from bobstay.library.plugin import Plugin, ReadPlugin, encode_problems, read_plugin
 from bobstay.library.plugin_changes import EnabledPlugin, PluginChangeError, add_folder, disable, enable, remove
-from bobstay.library.plugin_presence import may_have_plugins
 from bobstay.library.plugin_selection import FoundPlugins, PluginSources, find_plugins
 from bobstay.library.plugin_store import PluginStore
 from tests.kit.user_folders import UserFolders
@@ -334,17 +333,22 @@ def test_a_folder_is_added_disabled_enabled_and_removed(folders: UserFolders) ->
         enable("plug", sources(folders))
 
 
-def test_whether_there_can_be_plugins_is_known_without_reading_them(folders: UserFolders) -> None:
-    def may_have(*plugin_dirs: str) -> bool:
-        return may_have_plugins(folders.paths, load(str(folders.work), folders.paths), plugin_dirs)
+async def test_a_session_has_the_plugins_that_anything_names(folders: UserFolders) -> None:
+    async def found(*plugin_dirs: str) -> list[str]:
+        session = await folders.open(plugin_dirs=plugin_dirs)
+        await session.close()
+        return [plugin.name for plugin in session.library.plugins]
 
-    assert not may_have()
-    assert may_have("../plug")
-    add_folder(write_plugin(folders), sources(folders))
-    assert may_have()
+    path = write_market(folders)
+    for file in (".mcp.json", "hooks/hooks.json"):
+        os.unlink(f"{path}/{file}")
+    assert await found() == []
+    assert await found(path) == ["plug"]
+    add_folder(path, sources(folders))
+    assert await found() == ["plug"]
     (folders.home / ".bobstay/plugins.json").unlink()
     enable_in(folders, "home/.claude/settings.json")
-    assert may_have()
+    assert await found() == ["plug"]
 
 
 def test_disabling_holds_whatever_settings_say(folders: UserFolders) -> None:

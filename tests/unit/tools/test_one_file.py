@@ -13,6 +13,7 @@ KNOWN_ELSEWHERE = {
     "cli/check_command.py": "`bobstay permissions check` judges commands and files by the tools that touch them",
     "cli/permissions_command.py": "so does the command around it",
     "hooks/matcher.py": "people's matchers may name a tool by an earlier name of it",
+    "library/bundled_definitions.py": "the agents that come with bobstay have some tools, as those of people do",
     "permissions/": "rules that people write name tools, and the rule language gives some names a meaning of their own",
     "providers/demo": "the demo model calls tools by their names, as any model does",
     "server/compat/": "names that pages of other consoles switch on",

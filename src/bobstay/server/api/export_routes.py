@@ -1,6 +1,7 @@
 """Export of a session over HTTP as Markdown, JSON or JSON Lines, with secrets redacted."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Iterator
 from typing import Literal
 
@@ -11,13 +12,14 @@ from bobstay.redaction.redactor import Redactor
 from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.export import export_markdown
 from bobstay.server.export.export_entries import branch, entries
-from bobstay.server.export.export_names import file_name
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.sessions.log_codec import to_json
 from bobstay.sessions.session_logs import EntryReader
 
 CHUNK_BYTES = 128 * 1024
 """Approximate size of a chunk of the response."""
+LONGEST_NAME = 48
+_UNSAFE = re.compile(r"[^a-z0-9]+")
 MEDIA = {"md": "text/markdown; charset=utf-8", "json": "application/json", "jsonl": "application/x-ndjson"}
 
 
@@ -40,6 +42,13 @@ async def export(call: ApiCall) -> Response:
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
         media_type=MEDIA[kind],
     )
+
+
+def file_name(title: str, session_id: str, ending: str) -> str:
+    """A name of letters, digits, `-` and one dot, which are safe in headers, shells and file systems."""
+    name = _UNSAFE.sub("-", title.lower()[: 4 * LONGEST_NAME]).strip("-")[:LONGEST_NAME].strip("-")
+    id = _UNSAFE.sub("", session_id.lower())[:8]
+    return f"{name or 'session'}-{id}.{ending}"
 
 
 def _render(kind: str, reader: EntryReader, redactor: Redactor, view: SessionView) -> Iterator[bytes]:

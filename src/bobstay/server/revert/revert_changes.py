@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bobstay.repositories.git_process import EMPTY_TREES, Git
+from bobstay.repositories.git_process import EMPTY_TREES, Git, Repo
 from bobstay.server.auth.private_files import NotPrivate, private_folder
 from bobstay.server.errors import ApiError
 from bobstay.server.files.git_diff_parser import DiffFile, RawHunk, parse_hunks
@@ -20,7 +20,6 @@ from bobstay.server.revert import confined_write
 from bobstay.server.revert.confined_write import changed_error
 from bobstay.server.revert.reverse_hunk import HunkMismatch, revert_hunk
 from bobstay.server.revert.revert_undo import UndoStep, file_mode
-from bobstay.server.revert.unstage import unstage
 
 MOST_KEPT = 200
 """Copies of reverted files, of all sessions together; the oldest are removed."""
@@ -151,7 +150,7 @@ async def _revert_file(
         if source != request.path and comes_back and file_version(directory, source)[0]:
             raise changed_error(source, "There is a new file under its old name.")
         copy = await asyncio.to_thread(_copy_file, directory, keep, request) if file.status != "deleted" else ""
-        await unstage(
+        await _unstage(
             repo, git, seen.head, _tree(seen), [decode_path(name) for name in dict.fromkeys((source, request.path))]
         )
 
@@ -196,6 +195,33 @@ async def _read_at_base(git: Git, tree: str, path: str) -> tuple[bytes, int]:
     if result.code:
         raise ApiError("conflict", f"Git does not find {path} in the base: {result.errors.strip()[:200]}.")
     return result.out, 0o755 if mode == b"100755" else 0o644
+
+
+async def _unstage(repo: Repo, git: Git, head: str, tree: str, names: list[bytes]) -> None:
+    """Reset these files in the index to `tree`, if staged changes differ from HEAD: the next commit must not have them.
+
+    Raises:
+        ApiError: conflict with git's own message; another git process may be running.
+    """
+    now = head or EMPTY_TREES[40]
+    staged = await git.run("diff", "--cached", "--raw", "-z", "--no-renames", now, "--", *names)
+    if not staged.out:
+        return
+    base = await git.output("ls-tree", "-z", "--full-name", tree, "--", *names)
+    entries = [row for row in base.split(b"\0") if row]
+    known = {row.partition(b"\t")[2] for row in entries}
+    listed = await git.output("ls-files", "-z", "--full-name", "--", *names)
+    gone = [b"0 " + b"0" * len(now) + b"\t" + name for name in listed.split(b"\0") if name and name not in known]
+    lines = [*gone, *(_index_entry(row) for row in entries)]
+    if lines:
+        await repo.writable(repo.top).output("update-index", "-z", "--index-info", stdin=b"\0".join(lines) + b"\0")
+
+
+def _index_entry(row: bytes) -> bytes:
+    """A line of `ls-tree` (mode, kind, object, name) as the index takes it (mode, object, name)."""
+    about, _, name = row.partition(b"\t")
+    mode, _, object_ = about.split(b" ")
+    return mode + b" " + object_ + b"\t" + name
 
 
 def _tree(seen: WorkingChanges) -> str:

@@ -4,12 +4,12 @@ import os
 
 from msgspec import Struct
 
-from bobstay.server.sessions.log_move import move
 from bobstay.server.sessions.session_registry import fold
 from bobstay.sessions.jsonl_log import SUFFIX
 from bobstay.sessions.log import LogError, SessionExists, SessionMissing
 from bobstay.sessions.log_reader import LogReader
 from bobstay.sessions.log_store import LogStore
+from bobstay.system import atomic_file
 
 MOST_LISTED = 200
 
@@ -41,7 +41,7 @@ class Trash:
         """Raises:
         LogError: the log cannot be moved, and stays where it was.
         """
-        move(self._store.path(session_id), self.path(session_id))
+        move_log(self._store.path(session_id), self.path(session_id))
         os.utime(self.path(session_id))
 
     def holds(self, session_id: str) -> bool:
@@ -66,7 +66,7 @@ class Trash:
         path, log_path = self._existing(session_id), self._store.path(session_id)
         if os.path.lexists(log_path):
             raise SessionExists(f"Session ID {session_id} is already in use.")
-        move(path, log_path)
+        move_log(path, log_path)
 
     def remove(self, session_id: str) -> None:
         """Remove a deleted session permanently.
@@ -91,3 +91,16 @@ def _trashed(path: str, deleted_at: float, size: int) -> Trashed:
     session_id = os.path.basename(path).removesuffix(SUFFIX)
     view = fold(session_id, LogReader(path).read())
     return Trashed(session_id, view.title or view.first_prompt, view.cwd, deleted_at, size)
+
+
+def move_log(path: str, target: str) -> None:
+    """Move the file `path` to `target`, replacing it. A missing folder is created, accessible to its owner only.
+
+    Raises:
+        LogError: it cannot be moved, and stays where it was.
+    """
+    try:
+        os.makedirs(os.path.dirname(target), 0o700, exist_ok=True)
+        atomic_file.move(path, target)
+    except OSError as error:
+        raise LogError(f"cannot move {path} to {target}: {error.strerror}", error.errno) from None

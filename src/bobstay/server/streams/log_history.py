@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from bobstay.model.event import Envelope
 from bobstay.server.sessions.session_registry import SessionRegistry
 from bobstay.server.sessions.session_view import SessionView
-from bobstay.server.streams.entry_frame import entry_frame
+from bobstay.server.streams.stream_frames import entry_frame
 from bobstay.sessions.log_codec import BadLine, Unstorable, decode
 from bobstay.sessions.session_logs import EntryReader
 

@@ -11,7 +11,9 @@ from msgspec import Struct
 from bobstay.model.event import BlockDone, Durable, Envelope
 from bobstay.model.ids import timestamp
 from bobstay.model.message import ToolCall
+from bobstay.server.sessions.context_threshold import context_threshold
 from bobstay.server.sessions.session_status import Status
+from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.text_cutting import Cut
 from bobstay.sessions.log_codec import to_json
 
@@ -101,6 +103,14 @@ class Head(Struct, frozen=True):
 
 
 _head = msgspec.json.Decoder(Head)
+
+
+def entry_frame(before: SessionView, after: SessionView, envelope: Envelope) -> bytes:
+    """The frame of an entry, with the changes of status and context threshold it caused."""
+    changed = None
+    if before.status != after.status:
+        changed = Transition(before.status, after.status, after.error)
+    return durable(after.id, envelope, turn=after.turns, status=changed, threshold=context_threshold(before, after))
 
 
 def durable(

@@ -8,10 +8,9 @@ from bobstay.model.event import Envelope, TasksReplaced
 from bobstay.model.live_events import Live
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.bus import Bus
-from bobstay.server.streams.entry_frame import entry_frame
 from bobstay.server.streams.live_parts import LiveParts
 from bobstay.server.streams.session_changes import SessionChanges
-from bobstay.server.streams.stream_frames import session_topic
+from bobstay.server.streams.stream_frames import entry_frame, session_topic
 
 log = logging.getLogger(__name__)
 

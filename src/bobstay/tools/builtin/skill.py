@@ -31,7 +31,7 @@ writes /name means the skill or command of that name."""
     def access(self, args: SkillArgs, context: Context) -> tuple[Access, ...]:
         skills = context.services.skills
         # A skill that grants or forbids something needs a rule or a person, as any call that states nothing.
-        return () if skills is None or skills.needs_permission(args.skill) else (Access("none"),)
+        return () if skills is None or skills().needs_permission(args.skill) else (Access("none"),)
 
     def claims(self, args: SkillArgs, context: Context) -> tuple[Claim, ...]:
         return (Claim(f"skill:{context.call_id}"),)
@@ -51,4 +51,4 @@ writes /name means the skill or command of that name."""
 def _require_skills(context: Context) -> SkillService:
     if context.services.skills is None:
         raise ToolError("There are no skills in this session.")
-    return context.services.skills
+    return context.services.skills()

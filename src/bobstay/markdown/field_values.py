@@ -39,7 +39,7 @@ def as_list(value: Any) -> tuple[str, ...]:
         items = [as_line(item) for item in value[:MOST_ITEMS]]
     else:
         text = str(value).strip()  # not cut: half of a permission rule could allow more than the whole
-        items = [] if text in _EMPTY else _split(_clean(text))[:MOST_ITEMS]
+        items = [] if text in _EMPTY else _split(_without_brackets(_clean(text)))[:MOST_ITEMS]
     return tuple(item for item in items if item)
 
 
@@ -67,6 +67,16 @@ def _clean(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(letter for letter in text if letter.isprintable() or letter in _KEPT)
+
+
+def _without_brackets(text: str) -> str:
+    """The inside of `[src/*.{ts,tsx}, lib]`: YAML does not take that for a list, but people do."""
+    depth = 0
+    for position, character in enumerate(text if text.startswith("[") else ""):
+        depth += (character in "([{") - (character in ")]}")
+        if depth == 0:
+            return text[1:-1] if position == len(text) - 1 else text
+    return text
 
 
 def _split(text: str) -> list[str]:

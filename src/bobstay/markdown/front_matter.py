@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bobstay.library.yaml_document import YamlProblem, parse_plain_fields
+from bobstay.markdown.yaml_document import YamlProblem, parse_plain_fields
 
 LONGEST = 64 * 1024
 """Bytes of front matter; what is longer is taken for text."""
@@ -55,7 +55,7 @@ def _parse(text: str) -> tuple[dict[str, Any], tuple[YamlProblem, ...]]:
     plain = parse_plain_fields(text)
     if plain is not None:
         return plain, ()
-    from bobstay.library.lenient_yaml import parse_yaml
+    from bobstay.markdown.lenient_yaml import parse_yaml
 
     document = parse_yaml(text)
     return document.fields, document.problems

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bobstay.library.definition import LibraryNotice
 from bobstay.library.definition_fields import is_name
-from bobstay.library.field_values import as_count, as_flag, as_line, as_list, as_map, as_text
+from bobstay.markdown.field_values import as_count, as_flag, as_line, as_list, as_map, as_text
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,9 @@ from bobstay.library.field_values import as_count, as_flag, as_line, as_list, as
         ("Bash(echo:*), Bash(tr a, b)", ("Bash(echo:*)", "Bash(tr a, b)")),
         ('"a b", c', ("a b", "c")),
         ("src/**/*.{ts,tsx}", ("src/**/*.{ts,tsx}",)),
+        ("[src/*.{ts,tsx}, lib, 'a b']", ("src/*.{ts,tsx}", "lib", "a b")),
+        ("[ab]*.py, [cd]", ("[ab]*.py", "[cd]")),
+        ("[unclosed", ("[unclosed",)),
         ("Read, Bash(unclosed, x", ("Read", "Bash(unclosed, x")),
         (["a", " b ", None, 3], ("a", "b", "3")),
         (None, ()),

@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from bobstay.library.yaml_document import YamlDocument, YamlProblem
-from bobstay.library.yaml_scalars import (
+from bobstay.markdown.yaml_document import YamlDocument, YamlProblem
+from bobstay.markdown.yaml_scalars import (
     BLANKS,
     DEEPEST,
     NotFlowError,

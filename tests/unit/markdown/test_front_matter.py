@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bobstay.library.front_matter import LONGEST, decode_body, split_front_matter
-from bobstay.library.lenient_yaml import parse_yaml
-from bobstay.library.yaml_document import parse_plain_fields
+from bobstay.markdown.front_matter import LONGEST, decode_body, split_front_matter
+from bobstay.markdown.lenient_yaml import parse_yaml
+from bobstay.markdown.yaml_document import parse_plain_fields
 
 
 def fields(text: str) -> dict[str, Any]:
