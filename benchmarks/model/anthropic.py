@@ -47,12 +47,12 @@ def stream(reply: Reply, asked: Asked, number: int) -> bytes:
         _frame("content_block_delta", index=0, delta={"type": "text_delta", "text": piece}) for piece in reply.pieces
     ]
     frames.append(_frame("content_block_stop", index=0))
-    if reply.call:
-        block = {"type": "tool_use", "id": f"toolu_{number:08}", "name": reply.call.name, "input": {}}
-        text = _encode(reply.call.input).decode()
-        frames.append(_frame("content_block_start", index=1, content_block=block))
-        frames.append(_frame("content_block_delta", index=1, delta={"type": "input_json_delta", "partial_json": text}))
-        frames.append(_frame("content_block_stop", index=1))
+    for index, call in enumerate((*([reply.call] if reply.call else ()), *reply.more), 1):
+        block = {"type": "tool_use", "id": f"toolu_{number:08}_{index}", "name": call.name, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": _encode(call.input).decode()}
+        frames.append(_frame("content_block_start", index=index, content_block=block))
+        frames.append(_frame("content_block_delta", index=index, delta=delta))
+        frames.append(_frame("content_block_stop", index=index))
     frames.append(_frame("message_delta", delta={"stop_reason": _stop(reply), "stop_sequence": None}, usage=_usage(20)))
     frames.append(_frame("message_stop"))
     return b"".join(frames)

@@ -10,6 +10,8 @@ READ_TOOLS = ("Read", "read")
 SHELL_TOOLS = ("Bash", "bash", "exec_command", "shell_command", "shell")
 PATH_FIELDS = ("file_path", "path")
 COMMAND_FIELDS = ("command", "cmd")
+TREE_STEPS = 20
+"""Steps of each sub-agent in the scenario `tree`."""
 WORDS = ("lorem ", "ipsum ", "dolor ", "sit ", "amet ", "consectetur ", "adipiscing ", "elit ", "sed ", "eiusmod\n\n")
 
 
@@ -29,10 +31,12 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """One answer: pieces of text, then perhaps a call."""
+    """One answer: pieces of text, then perhaps calls."""
 
     pieces: list[str]
     call: Call | None = None
+    more: list[Call] = []
+    """Further calls of the same answer; only for Anthropic Messages."""
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -52,6 +56,9 @@ def reply_to(mark: Mark, done: int, tools: list[Tool], folder: str) -> Reply:
     """The answer after `done` tool results. `folder` holds a directory for each run."""
     if mark.scenario == "stream":
         return Reply([WORDS[index % len(WORDS)] for index in range(mark.count)])
+    if mark.scenario == "tree" and not done:
+        first, *rest = [_agent(mark, number) for number in range(mark.count)]
+        return Reply(["They work."], first, rest)
     call = _call(mark, done, tools, folder) if done < mark.count else None
     return Reply([f"Step {done}."], call) if call else Reply(["Hi! All done."])
 
@@ -66,6 +73,11 @@ def _call(mark: Mark, done: int, tools: list[Tool], folder: str) -> Call | None:
             return _filled(tools, SHELL_TOOLS, COMMAND_FIELDS, f"cat {folder}/{mark.scenario}_{done % 20}.txt")
         case _:
             return None
+
+
+def _agent(mark: Mark, number: int) -> Call:
+    prompt = f"BENCH:{mark.run}:read:{TREE_STEPS} go"
+    return Call("Agent", {"description": f"part {number}", "prompt": prompt})
 
 
 def _filled(tools: list[Tool], names: tuple[str, ...], fields: tuple[str, ...], value: str) -> Call | None:

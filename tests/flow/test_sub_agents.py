@@ -3,19 +3,17 @@
 import asyncio
 import gc
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 
-from bobstay.assembly.build_session import open_session
-from bobstay.assembly.session import AgentSession
-from bobstay.config.options import Options
-from bobstay.engine.engine_ports import Answer
 from bobstay.model.agent_events import AgentEnded, AgentStarted
-from bobstay.model.event import Envelope, InteractionOpened, RunDone, ToolDone
+from bobstay.model.event import RunDone, ToolDone
+from tests.kit.agent_sessions import OpenSession as Opened
+from tests.kit.agent_sessions import Person, entries, run, woken
+from tests.kit.agent_sessions import agent_call as agent
 from tests.kit.waiting import DEADLINE, until
 from tests.modelserver.script import Call, Gate, Say, Step
 from tests.modelserver.server import ModelServer
@@ -24,60 +22,6 @@ pytestmark = pytest.mark.usefixtures("embedded")
 
 
 READ = Step(blocks=[Call("Read", {"file_path": "a.txt"}, "r1")])
-
-
-class Person:
-    can_ask = True
-
-    def __init__(self) -> None:
-        self.asked: list[InteractionOpened] = []
-
-    async def ask(self, opened: InteractionOpened) -> Answer:
-        self.asked.append(opened)
-        return Answer(True)
-
-
-Opened: TypeAlias = Callable[..., Awaitable[AgentSession]]
-
-
-@pytest.fixture
-async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
-    """Opens sessions, which are closed after the test."""
-    sessions: list[AgentSession] = []
-
-    async def open_one(approver: Person | None = None, **more: Any) -> AgentSession:
-        given = {"cwd": str(tmp_path / "work"), "model": "claude-sonnet-4-5", "trust": True, **more}
-        sessions.append(await open_session(Options(**given), approver))
-        return sessions[-1]
-
-    yield open_one
-    for session in sessions:
-        await session.close()
-
-
-def agent(prompt: str, id: str = "a1", **more: Any) -> Call:
-    return Call("Agent", {"description": "look", "prompt": prompt, **more}, id)
-
-
-def entries(session: AgentSession) -> list[Envelope]:
-    return list(session.driver.journal.log.read())
-
-
-async def run(session: AgentSession, prompt: str) -> RunDone:
-    async with asyncio.timeout(DEADLINE), aclosing(session.run(prompt)) as events:
-        done = [event async for event in events][-1]
-    assert isinstance(done, RunDone)
-    return done
-
-
-async def woken(session: AgentSession) -> RunDone:
-    """The turn that a notice begins."""
-    async with asyncio.timeout(DEADLINE):
-        assert await session.background.wait(DEADLINE)
-        async with aclosing(session.run_notices()) as events:
-            done = [event async for event in events][-1]
-    assert isinstance(done, RunDone)
-    return done
 
 
 async def test_a_foreground_agent_answers_in_the_result_of_its_call(model: ModelServer, opened: Opened) -> None:

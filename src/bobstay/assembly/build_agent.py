@@ -3,7 +3,7 @@
 from typing import Any
 
 from bobstay.assembly.start_context import StartContext
-from bobstay.assembly.tool_services import can_use_hosted_search
+from bobstay.assembly.tool_services import can_use_hosted_search, coordinates
 from bobstay.config.options import Options
 from bobstay.engine.agent import Agent, RequestSettings, RetryPolicy, StreamTimeouts
 from bobstay.engine.limits import Limits
@@ -44,7 +44,8 @@ def build_agent(
         thinking_display=options.thinking_display or "",
         max_output=start.environment.max_output_tokens,
         betas=options.betas,
-        hosted_search=can_use_hosted_search(start, policy, toolbox.tool_environment.services),
+        hosted_search=not coordinates(start)
+        and can_use_hosted_search(start, policy, toolbox.tool_environment.services),
         structured=options.json_schema is not None,
         spent_before=spent,
     )

@@ -19,7 +19,7 @@ from bobstay.assembly.session_library import activate_skill
 from bobstay.assembly.session_log import OpenedLog, open_log
 from bobstay.assembly.session_parts import SessionParts, build_parts
 from bobstay.assembly.start_context import StartContext
-from bobstay.assembly.tool_services import attach_mentioned
+from bobstay.assembly.tool_services import attach_mentioned, coordinates, select_for_coordinator
 from bobstay.assembly.trust_policy import UntrustedJudge, build_settings_writer
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
@@ -205,8 +205,10 @@ def _build_toolbox(parts: SessionParts, spawner: AgentSpawner, projection: "Clau
     )
     auto = AutoModeApproval(parts.build_advisor)
     _replay(start, tool_environment, policy, auto)
+    if lead is not None:
+        registry = registry.select(lead.tools, lead.disallowed_tools)
     toolbox = Toolbox(
-        registry if lead is None else registry.select(lead.tools, lead.disallowed_tools),
+        select_for_coordinator(registry) if coordinates(start) else registry,
         judge=policy if start.loaded.trusted else UntrustedJudge(policy),
         approver=parts.approver,
         hooks=parts.hooks,

@@ -1,5 +1,6 @@
 """Builds the engines of sub-agents: the parts of their session, with a definition's prompt, tools, model and mode."""
 
+import asyncio
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from bobstay.assembly.build_agent import parse_effort
 from bobstay.assembly.session_hooks import read_hook_entries
 from bobstay.assembly.session_library import read_prompt, skill_text
 from bobstay.assembly.session_parts import SessionParts
-from bobstay.assembly.tool_services import build_services
+from bobstay.assembly.tool_services import build_services, can_use_hosted_search, coordinates
 from bobstay.assembly.trust_policy import UntrustedJudge
 from bobstay.context.instructions import InstructionFiles
 from bobstay.engine.agent import Agent
@@ -92,10 +93,16 @@ class ChildAgents:
             raise ToolError(f"The agent gets no worktree of its own: {error}") from error
         return made.path, made.branch
 
+    async def _restore_worktree(self, started: AgentStarted) -> None:
+        """Create its worktree again if it was removed when it ended, because nothing was changed in it."""
+        if started.worktree and not await asyncio.to_thread(os.path.isdir, started.worktree):
+            await self._create_worktree(started.id)
+
     async def build(
         self, started: AgentStarted, journal: ChildJournal, parent: Agent, spawner: AgentSpawner
     ) -> ChildEngine:
         session, definition = self._session, self._find(started.agent_type)
+        await self._restore_worktree(started)
         policy = session.policy.for_agent(started.mode, started.worktree)
         shells = session.shells.for_agent(started.id)
         instructions = InstructionFiles(session.instructions.scope)
@@ -204,8 +211,15 @@ class ChildAgents:
             effort=parse_effort(started.effort),
             limits=replace(parent.limits, turns=turns),
             structured=False,
+            hosted_search=parent.hosted_search or self._lends_search(toolbox),
             spent=lambda: root.state.cost - spent_before,
         )
+
+    def _lends_search(self, toolbox: Toolbox) -> bool:
+        """Whether it has the vendor's search although its parent, which only coordinates, has not."""
+        session = self._session
+        services = toolbox.tool_environment.services
+        return coordinates(session.start) and can_use_hosted_search(session.start, session.policy, services)
 
 
 def _facts(started: AgentStarted, parent: HookFacts, tool_environment: ToolEnvironment, policy: Policy) -> HookFacts:

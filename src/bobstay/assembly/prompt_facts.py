@@ -9,6 +9,7 @@ from msgspec import Struct
 from bobstay.assembly.session_instructions import earlier_reminders, find_reminder
 from bobstay.assembly.session_library import SessionLibrary, list_for_first_prompt, read_prompt
 from bobstay.assembly.start_context import StartContext
+from bobstay.assembly.tool_services import coordinates
 from bobstay.context.git_status import GitStatus, current_branch, find_repository
 from bobstay.context.instructions import InstructionFiles, as_reminder
 from bobstay.context.system_prompt import PromptFacts, build_sections
@@ -70,6 +71,7 @@ def build_prompt(
         replaced=replaced,
         appended="\n\n".join(part for part in (appended, extra) if part),
         with_coding=styles is None or styles.with_coding,
+        coordinates=coordinates(start),
     )
     return SessionPrompt(sections, opening, styles)
 

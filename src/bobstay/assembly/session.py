@@ -183,12 +183,13 @@ class AgentSession:
         client_id: str = "",
         how: Literal["steer", "queue"] = "steer",
         verbatim: bool = False,
+        sender: str = "",
     ) -> str:
         """Send a message to a busy session: read after the running tool, or queued for the next turn."""
         given: tuple[Block, ...] = (Text(blocks),) if isinstance(blocks, str) else blocks
         if not verbatim and parse_prompt(given) is not None:
             how = "queue"  # a command is a turn of its own
-        queued = InputQueued(new_id(), given, how, client_id, verbatim)
+        queued = InputQueued(new_id(), given, how, client_id, verbatim, sender)
         self._driver.queue(queued)
         return queued.id
 
@@ -214,9 +215,7 @@ class AgentSession:
         return self.state.queued[0] if self.state.queued else None
 
     def run_queued(self, queued: InputQueued) -> AsyncGenerator[Event, None]:
-        id, given, verbatim = queued.id, queued.client_id, queued.verbatim
-        turn = self._driver.turn(queued.blocks, id=id, client_id=given, verbatim=verbatim, expand=self._expand)
-        return self._with_agents(turn)
+        return self._with_agents(self._driver.queued_turn(queued, self._expand))
 
     def run_notices(self, *, waited: float | None = None, take_at_end: bool = False) -> AsyncGenerator[Event, None]:
         """Tell the model which background commands ended, in a turn without a prompt; see `has_wake_notice`.

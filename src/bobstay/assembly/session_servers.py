@@ -9,6 +9,7 @@ from bobstay.assembly.server_presence import HostPorts
 from bobstay.assembly.session_library import SessionLibrary
 from bobstay.assembly.session_parts import SessionParts
 from bobstay.assembly.start_context import StartContext
+from bobstay.assembly.tool_services import coordinates
 from bobstay.config.paths import Paths
 from bobstay.context.instructions import as_reminder
 from bobstay.engine.reminders import remind
@@ -89,7 +90,8 @@ class SessionServers:
         search = [ToolSearch(lambda: self._deferred)] if self._deferred else []
         registry = self._base.extended((*search, *tools))
         hidden_names = frozenset(each.name for each in deferrable) - sent
-        self._toolbox.offer(registry, hidden_names)
+        if not coordinates(self._start):
+            self._toolbox.offer(registry, hidden_names)
         self._shared.registry, self._shared.hidden = self._all.extended((*search, *tools)), hidden_names
 
     def reminders(self) -> list[Prompted]:

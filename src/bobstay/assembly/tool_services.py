@@ -1,5 +1,6 @@
 """Tool services: builds the services that a session's tools use, and its tool registry."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from bobstay.tools.lsp.language_servers import LanguageServers
     from bobstay.tools.search_engines import SearchEngine
 
+COORDINATING = ("Agent", "AskUserQuestion", "SendMessage", "TaskStop")
+"""The tools of an agent that only coordinates others."""
 SEARCH_BY_KEY = {"SEARXNG_URL": "searxng", "BRAVE_API_KEY": "brave", "TAVILY_API_KEY": "tavily"}
 
 
@@ -60,6 +63,7 @@ def build_services(
         worktree=start.loaded.settings.worktree,
         languages=languages,
         is_unread=journal.is_unread,
+        console_socket=os.path.join(start.environment.paths.bobstay, "server", "rpc.sock"),
     )
 
 
@@ -105,6 +109,27 @@ def build_tool_registry(
         schema=start.options.json_schema,
         extra=tools,
     )
+
+
+def coordinates(start: StartContext) -> bool:
+    """Whether the session's own agent only coordinates others."""
+    return start.options.coordinator or start.loaded.settings.coordinator is True
+
+
+def select_for_coordinator(registry: ToolRegistry) -> ToolRegistry:
+    """The tools of an agent that only coordinates others.
+
+    Raises:
+        ValueError: it could start none.
+    """
+    schema = (entry.name for entry in registry.entries if entry.needs == "schema")
+    selected = registry.select((*COORDINATING, *schema))
+    if "Agent" not in selected.names:
+        raise ValueError(
+            "Coordinator mode needs the Agent tool, which --tools or a deny rule takes away. Offer it, or leave "
+            "coordinator mode."
+        )
+    return selected
 
 
 def uses_task_tools(start: StartContext) -> bool:

@@ -237,6 +237,12 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("--strict-mcp-config",), "strict_mcp_config", help="only those MCP servers", group="Settings"),
     Flag(("--agent",), "agent", "value", "NAME"),
     Flag(("--agents",), "agents", "value", "JSON", convert="json"),
+    Flag(
+        ("--coordinator",),
+        "coordinator",
+        help="only coordinate: all work is done by agents it starts",
+        group="Settings",
+    ),
     Flag(("--plugin-dir",), "plugin_dirs", "repeat", "PATH"),
     Flag(("--plugin-url",), "", "repeat", refuse=_LATER),
     Flag(("--disable-slash-commands",), "disable_slash_commands"),

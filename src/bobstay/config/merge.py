@@ -21,6 +21,7 @@ SCALARS = (
     "language",
     "append_system_prompt",
     "agent",
+    "coordinator",
     "output_style",
     "disable_skill_shell_execution",
     "compact_threshold",

@@ -87,6 +87,8 @@ class Options(Struct, frozen=True, kw_only=True):
     strict_mcp_config: bool = False
     agent: str | None = None
     agents: dict[str, Any] | None = None
+    coordinator: bool = False
+    """The session's own agent only coordinates others."""
     plugin_dirs: tuple[str, ...] = ()
     disable_slash_commands: bool = False
 

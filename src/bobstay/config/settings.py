@@ -156,6 +156,8 @@ class Settings(Struct, frozen=True, rename="camel", omit_defaults=True):
     append_system_prompt: str | None = None
     agent: str | None = None
     """The definition of the session's own agent."""
+    coordinator: bool | None = None
+    """The session's own agent only coordinates: all work is done by agents that it starts."""
     output_style: str | None = None
     claude_md_excludes: tuple[str, ...] = ()
     """Globs of instruction files that do not count."""

@@ -20,6 +20,21 @@ How you work
 How you answer
 - Be brief and concrete; lead with the result. Plain Markdown, no filler. Refer to code as path:line.
 - If you are blocked or unsure what is wanted, and it matters, ask; otherwise take the sensible choice and say so."""
+COORDINATION = """\
+How you coordinate
+- You do no work on files and run no commands yourself: you have no tools for it. Agents that you start with the Agent
+  tool do all of it. They have the full set of tools, and see nothing of this conversation.
+- Split the work into parts that do not depend on each other, and start their agents in one message, so that they work
+  side by side. Parts that change the same files get worktrees of their own (isolation worktree), or come one after
+  another.
+- Give each agent all it needs: the goal, paths, what others do meanwhile, how to check its work, and what its report
+  must contain. Understand a report before you hand on what follows from it: another agent has not read it.
+- Agents work in the background, and each report comes to you as a message. Do not wait or poll; end your turn when
+  there is nothing to hand out. Never guess what a report will say.
+- Send follow-ups to the agent that knows the matter (SendMessage); stop one that went astray (TaskStop). When one
+  fails, find out why from its report, and give the task again with what was missing.
+- Let another agent check what matters. Ask the person (AskUserQuestion) when a choice is theirs. Tell the person what
+  was achieved, what was checked and what is open; they do not see the reports."""
 CAUTION = """\
 What always holds
 - Never commit, push, publish or delete what is not yours to delete unless asked. Never put secrets into code or output.
@@ -45,11 +60,20 @@ class PromptFacts(Struct, frozen=True):
 
 
 def build_sections(
-    facts: PromptFacts, *, replaced: str | None = None, appended: str = "", with_coding: bool = True
+    facts: PromptFacts,
+    *,
+    replaced: str | None = None,
+    appended: str = "",
+    with_coding: bool = True,
+    coordinates: bool = False,
 ) -> tuple[str, ...]:
-    """Return the sections in order. `replaced` replaces our own guide; if empty, there is none."""
-    own = GUIDE if with_coding else GUIDE_WITHOUT_CODING
-    parts = [own if replaced is None else replaced, appended, _environment(facts)]
+    """Return the sections in order. `replaced` replaces our own guide; if empty, there is none.
+
+    `coordinates`: the agent only coordinates others.
+    """
+    own = GUIDE if with_coding and not coordinates else GUIDE_WITHOUT_CODING
+    coordination = COORDINATION if coordinates else ""
+    parts = [own if replaced is None else replaced, coordination, appended, _environment(facts)]
     return tuple(part for part in parts if part.strip())
 
 

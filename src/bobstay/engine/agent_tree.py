@@ -25,7 +25,6 @@ log = logging.getLogger(__name__)
 
 FORK = "fork"
 """The type of a sub-agent that begins with the conversation of the one that starts it."""
-_MESSAGE = "<message-from-parent>\n{message}\n</message-from-parent>"
 
 
 StartedAgent: TypeAlias = "tuple[AgentStarted, asyncio.Future[AgentEnded]]"
@@ -116,9 +115,11 @@ class AgentTree:
         Raises:
             ToolError: there is no such agent, or a limit is reached.
         """
-        text = _MESSAGE.format(message=message)
+        from bobstay.engine.agent_message import from_parent
+
+        text = from_parent(message)
         if to == "*":
-            running = self.list_running(parent.journal.agent)
+            running = [each for each in self.list_running(parent.journal.agent) if each.takes_messages]
             for each in running:
                 each.queue(text)
             return [(each.started, True) for each in running]
@@ -126,8 +127,10 @@ class AgentTree:
         if found.call_id == call_id:  # the program ended before the reply to this call was stored
             return [((await self._resume(found, parent))[0], False)]
         if (at_work := self._running.get(found.id)) is not None:
-            at_work.queue(text)
-            return [(found, True)]
+            if at_work.takes_messages:
+                at_work.queue(text)
+                return [(found, True)]
+            await asyncio.shield(at_work.ended)
         self._check_limits(parent)
         restored = await self._restore(found, parent)
         again = replace(found, call_id=call_id, prompt=text, background=True, first_call=found.parent_call)

@@ -16,6 +16,7 @@ from bobstay.engine.journal import Journal
 from bobstay.engine.limits import UNUSED, Used, steps_of, tokens_of
 from bobstay.engine.loop import run_turn
 from bobstay.engine.prompt_expansion import ExpandedPrompt, ExpandPrompt
+from bobstay.engine.reminders import MESSAGE
 from bobstay.engine.state import State
 from bobstay.engine.steering import Steering, attached_files
 from bobstay.engine.turn_control import TurnControl
@@ -28,6 +29,7 @@ from bobstay.model.event import (
     InputQueued,
     ModeChanged,
     ModelChanged,
+    Origin,
     Prompted,
     RunDone,
     TurnStarted,
@@ -78,7 +80,7 @@ class Driver:
     def busy(self) -> bool:
         return self._control is not None
 
-    def turn(
+    def turn(  # noqa: PLR0913 - what a prompt is made of
         self,
         blocks: tuple[Block, ...],
         *,
@@ -87,6 +89,7 @@ class Driver:
         waited: float | None = None,
         take_at_end: bool = False,
         verbatim: bool = False,
+        sender: str = "",
         expand: ExpandPrompt | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Work on one prompt until its `RunDone`, which is the last event.
@@ -94,15 +97,27 @@ class Driver:
         Without `blocks` the turn passes on `State.notices` to the model. It has limits of its own, unless `waited`
         says how many seconds were spent waiting for it: then it shares the limits of the last turn. With `take_at_end`
         a message that arrives during the last answer belongs to the turn; else it starts a turn of its own. `verbatim`:
-        see `Prompted`. `expand` returns what a prompt that calls a command stands for.
+        see `Prompted`. `sender`: see `InputQueued`. `expand` returns what a prompt that calls a command stands for.
         """
         control = TurnControl(self._steering, take_at_end=take_at_end)
         # Determined now: messages queued from here on are newer than this prompt.
         earlier = self._queued_before(id)
         used = UNUSED if waited is None else replace(self._used, seconds=self._used.seconds + waited)
-        why = "" if self._origin == "human" else "agent"
-        prompt = Prompted(id or new_id(), blocks, self._origin, client_id, why, verbatim=verbatim)
+        why = MESSAGE if sender else "" if self._origin == "human" else "agent"
+        origin: Origin = "harness" if sender else self._origin
+        prompt = Prompted(id or new_id(), blocks, origin, client_id, why, verbatim=verbatim)
         return self._run_exclusively(control, self._turn(prompt, control, earlier, used, expand), used)
+
+    def queued_turn(self, queued: InputQueued, expand: ExpandPrompt | None = None) -> AsyncGenerator[Event, None]:
+        """Work on a queued message in a turn of its own."""
+        return self.turn(
+            queued.blocks,
+            id=queued.id,
+            client_id=queued.client_id,
+            verbatim=queued.verbatim,
+            sender=queued.sender,
+            expand=expand,
+        )
 
     def resume_turn(self) -> AsyncGenerator[Event, None]:
         """Resume a turn after a crash, until its `RunDone`. Calls that may have had effects are not run again."""
@@ -183,10 +198,10 @@ class Driver:
         used: Used,
         expand: ExpandPrompt | None = None,
     ) -> AsyncGenerator[Event, None]:
-        blocks = redact_prompt(given.blocks, self._origin, self.agent.toolbox.redactor)
+        blocks = redact_prompt(given.blocks, given.origin, self.agent.toolbox.redactor)
         self.agent.toolbox.facts.prompt_id = given.id
         outcome = NO_OPINION
-        if blocks and self._origin == "human":
+        if blocks and given.origin == "human":
             submitted = run_hooks(self.agent.toolbox, "UserPromptSubmit", prompt=text_of(blocks))
             outcome = await control.unless_aborted(submitted) or NO_OPINION
         blocked = outcome.decision == "block"
@@ -281,7 +296,9 @@ class Driver:
         return (*map(notice, self.state.notices), *steers)
 
     def _steer(self, queued: InputQueued) -> Prompted:
-        return Prompted(queued.id, queued.blocks, self._origin, queued.client_id, why="steer", verbatim=queued.verbatim)
+        origin: Origin = "harness" if queued.sender else self._origin
+        why = MESSAGE if queued.sender else "steer"
+        return Prompted(queued.id, queued.blocks, origin, queued.client_id, why=why, verbatim=queued.verbatim)
 
     def _name(self, model: str) -> str:
         """The name of a model for people, to whom `default` says nothing."""
@@ -303,7 +320,8 @@ class Driver:
 
     def _pending_input(self, earlier: frozenset[str]) -> list[Prompted]:
         """Unread input from before the prompt, which comes first."""
-        return [prompted for prompted in self._steering() if prompted.why != "steer" or prompted.id in earlier]
+        later = {entry.id for entry in self.state.queued} - earlier
+        return [prompted for prompted in self._steering() if prompted.id not in later]
 
 
 def _refusal(outcome: HookOutcome, prompt: str) -> str:

@@ -58,7 +58,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
     Configured: ("config",),
     HookRan: ("text",),
     InputDropped: (),
-    InputQueued: ("blocks",),
+    InputQueued: ("blocks", "sender"),
     InteractionClosed: ("message", "input"),
     InteractionOpened: ("call", "reason", "suggestions", "blocked_path", "description"),
     InterruptAsked: (),

@@ -17,6 +17,8 @@ INSTRUCTIONS = "instructions"
 """Why the model is told the instruction files of a session, those of folders that it enters, and an output style."""
 NESTED_INSTRUCTIONS = "nested_instructions"
 OUTPUT_STYLE = "output_style"
+MESSAGE = "message"
+"""The cause of a prompt that an agent of another session sent."""
 LISTING = "listing"
 """Why the model is told which agents and skills there are."""
 REPEATED = frozenset({INSTRUCTIONS, NESTED_INSTRUCTIONS, OUTPUT_STYLE, LISTING})

@@ -25,6 +25,8 @@ class FinishedCall(Struct, frozen=True):
     done: ToolDone
     polls: bool = False
     """The call waits for something or polls for it: repeating it is no sign of being stuck."""
+    result: str | None = None
+    """Its result without what is new each time; None for all of its text."""
 
 
 class RepeatGuard:
@@ -38,7 +40,7 @@ class RepeatGuard:
         self._reminded = 0
 
     def add(self, calls: Iterable[FinishedCall]) -> None:
-        marks = frozenset(_fingerprint(each.call, each.done) for each in calls if _counts(each))
+        marks = frozenset(_fingerprint(each) for each in calls if _counts(each))
         if marks:
             self._steps = [*self._steps[1 - _MEMORY :], marks]
         else:
@@ -72,8 +74,10 @@ def _counts(finished: FinishedCall) -> bool:
     return not finished.polls and not by_a_person
 
 
-def _fingerprint(call: ToolCall, done: ToolDone) -> int:
-    return hash((call.name, _plain(call.input), call.malformed, done.reply.text))
+def _fingerprint(finished: FinishedCall) -> int:
+    call = finished.call
+    result = finished.done.reply.text if finished.result is None else finished.result
+    return hash((call.name, _plain(call.input), call.malformed, result))
 
 
 def _plain(value: Any) -> str:

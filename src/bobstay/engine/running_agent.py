@@ -78,6 +78,13 @@ class RunningAgent:
         self._usage = Usage()
         self._tool_uses = 0
         self._tell_later = False
+        self._has_message = asyncio.Event()
+        self._is_closing = False
+
+    @property
+    def takes_messages(self) -> bool:
+        """Whether it still reads what is queued. If not, its end is about to be stored."""
+        return not self._is_closing
 
     def begin(self, prompt: str | None) -> None:
         """Work on a prompt; without one, continue the turn that was interrupted."""
@@ -86,6 +93,7 @@ class RunningAgent:
     def queue(self, message: str) -> None:
         """Give it a message, which it reads after its current tool calls. Stored when this returns."""
         self._engine.driver.queue(InputQueued(new_id(), (Text(message),)))
+        self._has_message.set()
 
     async def stop(self, *, tell_later: bool = False) -> None:
         """End its turn; its calls are stopped and answered. `tell_later`: its parent is told with its next prompt."""
@@ -93,7 +101,8 @@ class RunningAgent:
         self._tell_later = tell_later
         self._engine.driver.interrupt()
         await asyncio.wait([self._task], timeout=GRACE)
-        self._task.cancel()
+        if not self._is_closing:  # what it holds is being released, and then its end is stored
+            self._task.cancel()
         await asyncio.wait([self._task])
 
     async def _work(self, prompt: str | None) -> None:
@@ -105,18 +114,42 @@ class RunningAgent:
         except Exception as error:  # boundary: a defect in a sub-agent must not end the one that started it
             log.exception("the sub-agent %s failed", self.started.id)
             done = RunDone("failed", text=f"{type(error).__name__}: {error}")
+        self._is_closing = True
         status = _status(done.ending)
-        worktree = await self._engine.close()
+        worktree = await self._close()
         ended = self._build_end(done, status, worktree, int((time.monotonic() - began) * 1000))
         self._on_ended(self, ended)
         self.ended.set_result(ended)
 
+    async def _close(self) -> str:
+        try:
+            return await self._engine.close()
+        except Exception:  # boundary: its parent waits for its end, whatever cannot be released
+            log.exception("what the sub-agent %s held could not be released", self.started.id)
+            return self.started.worktree
+
     async def _turns(self, prompt: str | None) -> RunDone:
         driver = self._engine.driver
         done = await self._consume(driver.resume_turn() if prompt is None else driver.turn(await self._blocks(prompt)))
-        while done.ending not in _KILLED and await self._engine.wait():
+        while done.ending not in _KILLED and done.error != "log" and await self._has_more():
+            self._has_message.clear()
             done = await self._consume(driver.turn((), waited=0.0))
+        self._is_closing = True
         return done
+
+    async def _has_more(self) -> bool:
+        """Wait until there is something to tell it: a message, or the end of what it runs in the background."""
+        if self._engine.driver.state.queued:
+            return True
+        waiting = asyncio.ensure_future(self._engine.wait())
+        message = asyncio.ensure_future(self._has_message.wait())
+        try:
+            await asyncio.wait((waiting, message), return_when=asyncio.FIRST_COMPLETED)
+            return bool(self._engine.driver.state.queued) or (waiting.done() and waiting.result())
+        finally:
+            for task in (waiting, message):
+                task.cancel()
+            await asyncio.wait((waiting, message))
 
     async def _blocks(self, prompt: str) -> tuple[Block, ...]:
         """Return the prompt, and what SubagentStart hooks add."""

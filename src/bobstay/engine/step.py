@@ -61,8 +61,13 @@ class Step:
     def finished(self) -> list[FinishedCall]:
         """The calls with a result, for the repeat guard."""
         return [
-            FinishedCall(
-                each.call, each.done, each.prepared is not None and each.prepared.tool.polls(each.prepared.args)
+            FinishedCall(each.call, each.done)
+            if each.prepared is None
+            else FinishedCall(
+                each.call,
+                each.done,
+                each.prepared.tool.polls(each.prepared.args),
+                each.prepared.tool.stable_result(each.done.reply.text),
             )
             for each in self.pipelines
             if each.done is not None

@@ -54,6 +54,8 @@ class InputQueued(ConversationEvent, frozen=True, tag="input_queued", omit_defau
     client_id: str = ""
     verbatim: bool = False
     """As in `Prompted`."""
+    sender: str = ""
+    """The agent that sent it; empty for a person. Such a message is never taken for a person's words."""
 
 
 class InputDropped(ConversationEvent, frozen=True, tag="input_dropped"):

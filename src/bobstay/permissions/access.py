@@ -18,11 +18,12 @@ class Access(Struct, frozen=True):
     """One resource that a call would use. The tool states it, the policy judges it.
 
     `target` is an absolute path for `read` and `write`, the command text for `exec`, the URL for `net`.
+    `peer`: an agent of another session that would get a message, as `SendMessage` names it.
     `person`: the call is a question or plan that only a person can answer. `outside`: a command asks to run outside
     the sandbox. `none`: nothing outside the session is used.
     """
 
-    kind: Literal["read", "write", "exec", "net", "person", "outside", "none"]
+    kind: Literal["read", "write", "exec", "net", "peer", "person", "outside", "none"]
     target: str = ""
 
 

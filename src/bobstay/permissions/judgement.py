@@ -58,6 +58,8 @@ class Judgement(Struct):
                 return self.judge_command(access.target)
             case "net":
                 return self.judge_url(access.target)
+            case "peer":
+                return self.judge_peer(access.target)
             case "outside":
                 # The model requests this by a field of its own: no rule, hook or advisor may answer for a person.
                 return self._ask_for_safety("The command asks to run outside the sandbox, without its restrictions.")
@@ -117,6 +119,18 @@ class Judgement(Struct):
             return decide_by_rule(rule)
         kind = "" if found.public else ", a private address that only a rule naming it allows"
         return self._ask_by_default(f"No rule allows fetching from {found.host}{kind}.")
+
+    def judge_peer(self, target: str) -> PolicyDecision:
+        """Judge a message to an agent of another session. `target` is where it goes, whatever the call wrote."""
+        given = {**self.given, "to": target}
+        for effect in (Effect.DENY, Effect.ASK):
+            if rule := self.rulebook.first(effect, lambda rule: rule.covers_call(self.tool, given)):
+                return decide_by_rule(rule)
+        if self.mode.read_only:
+            return self._ask_by_mode(f"{self.tool} would give a message to {target}, outside this session.")
+        if rule := self.rulebook.first(Effect.ALLOW, lambda rule: rule.covers_call(self.tool, given)):
+            return decide_by_rule(rule)
+        return self._ask_by_default(f"{self.tool} would give a message to {target}, outside this session.")
 
     def judge_command(self, command: str) -> PolicyDecision:
         from bobstay.permissions.shell import analyze  # only sessions that run commands need it

@@ -21,7 +21,12 @@ FAMILIES: dict[str, frozenset[str]] = {
 """A rule for the key covers all tools of its family."""
 PATH_TOOLS = frozenset().union(*FAMILIES.values())
 ALIASES = {"Task": "Agent", "MultiEdit": "Edit", "NotebookRead": "Read", "LS": "Glob", "KillBash": "KillShell"}
-SUBJECTS = {"Agent": ("subagent_type", "type"), "Skill": ("skill", "command", "name"), "WebSearch": ("query",)}
+SUBJECTS = {
+    "Agent": ("subagent_type", "type"),
+    "SendMessage": ("to",),
+    "Skill": ("skill", "command", "name"),
+    "WebSearch": ("query",),
+}
 """The input field a rule's pattern is compared with, for tools that touch neither path, command nor host."""
 BEHAVIORS = {"allow": Effect.ALLOW, "ask": Effect.ASK, "deny": Effect.DENY}
 """The names of the lists in a settings file, and of behaviors on the wire."""
@@ -92,9 +97,13 @@ class Rule(Struct, frozen=True):
         if not self.generous:
             values = [input.get(field) for field in SUBJECTS.get(tool, ())]
             given = [value for value in values if isinstance(value, str)]
-            return bool(given) and all(_matches_text(self.pattern, value) for value in given)
+            # An address has a colon of its own: `SendMessage(bridge:*)` is about all sessions of the console.
+            matches = matches_wildcard if tool == "SendMessage" else _matches_text
+            return bool(given) and all(matches(self.pattern, value) for value in given)
         return any(
-            _matches_text(self.pattern, value) or _matches_text(self.pattern, f"{field}:{value}")
+            _matches_text(self.pattern, value)
+            or _matches_text(self.pattern, f"{field}:{value}")
+            or matches_wildcard(self.pattern, value)
             for field, value in input.items()
             if isinstance(value, str)
         )

@@ -135,6 +135,8 @@ def _for(tool: str, access: Access, view: FileSystemView, cwd: str) -> list[Upda
             return [_rule(tool, f"domain:{found.host}")] if found.host else []
         case "net":
             return [_rule(tool)]
+        case "peer":
+            return [_rule(tool, access.target)] if not any(sign in access.target for sign in "*()") else []
         case "person" | "outside" | "none":
             return []
 

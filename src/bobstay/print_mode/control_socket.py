@@ -34,6 +34,8 @@ class ControlMessage(Struct, frozen=True):
     client_id: str = ""
     """The sender's own id: a message with a known id is not accepted twice."""
     how: Literal["steer", "queue"] = "steer"
+    sender: str = ""
+    """The agent that sent it; empty for a person."""
 
 
 class ControlSocket:
@@ -126,7 +128,13 @@ class ControlSocket:
         known = self._accepted.get(message.client_id) if message.client_id else None
         if known is not None:
             return known
-        id = session.steer(message.blocks or message.text, client_id=message.client_id, how=message.how)
+        id = session.steer(
+            message.blocks or message.text,
+            client_id=message.client_id,
+            how=message.how,
+            verbatim=bool(message.sender),
+            sender=message.sender,
+        )
         if message.client_id:
             self._accepted[message.client_id] = id
         return id

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from watchfiles import awatch
 
 from bobstay.engine.engine_ports import Answer
-from bobstay.model.event import Envelope
-from bobstay.model.message import Block, text_of
+from bobstay.model.event import Envelope, InputQueued
+from bobstay.model.message import text_of
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
 from bobstay.server.sessions.abandoned_view import is_external, observed_view
@@ -123,15 +123,23 @@ class ExternalSessions:
     async def interrupt(self, session_id: str) -> None:
         await self.request(session_id, {"do": "interrupt"})
 
-    async def send_message(self, session_id: str, blocks: tuple[Block, ...], how: str, client_id: str = "") -> str:
+    async def send_message(self, session_id: str, queued: InputQueued) -> str:
         """Send a message; returns the id of the input. The same `client_id` twice is one message."""
+        blocks, client_id = queued.blocks, queued.client_id
         if client_id:
             known = await asyncio.to_thread(lambda: collect_inputs(self._registry.reader(session_id).read()))
             if client_id in known:
                 return known[client_id]
         response = await self.request(
             session_id,
-            {"do": "say", "text": text_of(blocks), "blocks": blocks, "how": how, "client_id": client_id},
+            {
+                "do": "say",
+                "text": text_of(blocks),
+                "blocks": blocks,
+                "how": queued.how,
+                "client_id": client_id,
+                "sender": queued.sender,
+            },
         )
         return str(response.get("id", ""))
 

@@ -55,13 +55,16 @@ class SessionCommands:
         view = self._registry.view(session_id)
         _check_open(view, delivery)
         self._roots.check(view.cwd)
+        sender = message.sender
+        queued = InputQueued(
+            new_id(), message.blocks, _how(delivery), message.client_id, verbatim=bool(sender), sender=sender
+        )
         if is_external(view):
-            return await self._external.send_message(session_id, message.blocks, _how(delivery), message.client_id)
+            return await self._external.send_message(session_id, queued)
         session = await self._registry.acquire(session_id)
         if message.client_id and (known := known_input(session, message.client_id)):
             self._runner.release(session_id)
             return known
-        queued = InputQueued(new_id(), message.blocks, _how(delivery), message.client_id)
         session.record(queued)
         if delivery == "interrupt" and session.view.status in ("running", "waiting_input"):
             await self.interrupt(session_id, by=message.by)

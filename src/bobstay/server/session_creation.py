@@ -37,6 +37,8 @@ class UserMessage(Struct, frozen=True):
     """For a new session: environment variables of its processes."""
     mcp_config: dict[str, Any] = {}
     """For a new session: the MCP servers of its engine."""
+    sender: str = ""
+    """The agent that sent it; empty for a person."""
 
 
 class WorktreeRequest(Struct, frozen=True):

@@ -111,6 +111,8 @@ class ToolServices(Struct):
     is_unread: Callable[[str], bool] | None = None
     """Whether the model still has to be notified that the background command with this id ended."""
     agents: "AgentService | None" = None
+    console_socket: str = ""
+    """The socket of this user's console, by which messages reach its sessions."""
     skills: "Callable[[], SkillService] | None" = None
 
 
@@ -167,6 +169,10 @@ class Tool(ABC, Generic[A]):
     def polls(self, args: A) -> bool:
         """Whether this call only waits for or watches something else, so that repeating it is no error."""
         return False
+
+    def stable_result(self, text: str) -> str:
+        """The result without what is new each time, such as ids, so that a call that is repeated is recognised."""
+        return text
 
     def access(self, args: A, context: Context) -> tuple[Access, ...]:
         """Declare everything this call would touch. Has no side effects and decides nothing.

@@ -56,7 +56,7 @@ INTERRUPTED = {
 }
 
 VISIBLE_REASONS = frozenset(
-    {"skill", "stop_hook", "output_limit", "structured_output", "broken_off", "repeat", "interrupt"}
+    {"skill", "stop_hook", "output_limit", "structured_output", "broken_off", "repeat", "interrupt", "message"}
 )
 """Input of the harness that hosts are shown, by its `why`; the rest accompanies something they see anyway."""
 

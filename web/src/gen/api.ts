@@ -2628,6 +2628,11 @@ export interface components {
              * @default false
              */
             verbatim: boolean;
+            /**
+             * @description The agent that sent it; empty for a person. Such a message is never taken for a person's words.
+             * @default
+             */
+            sender: string;
         };
         /** InstructionFile */
         InstructionFile: {
@@ -3018,6 +3023,11 @@ export interface components {
              * @enum {unknown}
              */
             delivery: "interrupt" | "queue" | "steer";
+            /**
+             * @description Set by an agent, to name itself: the model reads the message as one of another agent, not of a person.
+             * @default
+             */
+            sender: string;
         };
         /** NewPassword */
         NewPassword: {

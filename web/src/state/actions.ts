@@ -50,7 +50,7 @@ export async function send(
   transcript.sending = [...transcript.sending, { clientId, text: content }];
   transcript.notify();
   try {
-    const body = { content, images, delivery, client_message_id: clientId };
+    const body = { content, images, delivery, client_message_id: clientId, sender: "" };
     const accepted = await unwrap(api.POST("/sessions/{id}/messages", { ...at(id), body }));
     putSession(accepted.session);
     return true;

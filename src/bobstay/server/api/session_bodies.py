@@ -98,6 +98,8 @@ class NewMessage(Struct, frozen=True, forbid_unknown_fields=True):
     """Chosen by the client. A message repeated with the same id is delivered once."""
     images: tuple[ImagePart, ...] = ()
     delivery: Delivery = "queue"
+    sender: Annotated[str, Meta(max_length=200)] = ""
+    """Set by an agent, to name itself: the model reads the message as one of another agent, not of a person."""
 
 
 class MessageAccepted(Struct, frozen=True):

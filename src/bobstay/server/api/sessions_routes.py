@@ -6,6 +6,7 @@ from typing import Any, get_args
 from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
+from bobstay.engine.agent_message import from_agent
 from bobstay.model.message import Block, Image, Text
 from bobstay.model.session_events import SessionChanged, SessionConfig
 from bobstay.server import artifacts, session_secrets
@@ -103,7 +104,9 @@ async def send(call: ApiCall) -> MessageAccepted:
     blocks = blocks_of(new.content, new.images)
     if not blocks:
         raise ApiError("invalid", "The message is empty.")
-    message = UserMessage(blocks, call.principal.name, new.client_message_id)
+    if new.sender:
+        blocks = blocks_of(from_agent(new.sender, new.content), new.images)
+    message = UserMessage(blocks, call.principal.name, new.client_message_id, sender=new.sender)
     id = await call.services.commands.send_message(call.path["id"], message, new.delivery)
     return MessageAccepted(id, call.services.registry.view(call.path["id"]))
 

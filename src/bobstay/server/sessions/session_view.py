@@ -206,13 +206,14 @@ def _fold(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR091
             return _apply_change(view, event)
         case InputQueued(id=id, blocks=blocks):
             queued = QueuedView(id, preview(blocks), event.how, event.client_id)
-            return replace(_with_title(view, blocks), queued=_enqueue(view.queued, queued))
+            titled = view if event.sender else _with_title(view, blocks)
+            return replace(titled, queued=_enqueue(view.queued, queued))
         case InputDropped(id=id):
             return replace(view, queued=tuple(entry for entry in view.queued if entry.id != id))
         case Prompted(id=id, blocks=blocks, origin=origin):
             queue = tuple(entry for entry in view.queued if entry.id != id)
             if origin != "human":
-                return view
+                return view if len(queue) == len(view.queued) else replace(view, queued=queue)
             return replace(_with_title(view, blocks), queued=queue, last_prompt=preview(blocks))
         case TurnStarted(turn=turn, model=model, mode=mode, window=window):
             memory = replace(view.fold_memory, steps_before=view.steps)

@@ -49,6 +49,9 @@ report is for you: tell the person what matters in it. SendMessage gives an agen
     cap = 100_000
     needs = "agents"
 
+    def stable_result(self, text: str) -> str:
+        return text.partition("agentId: ")[0]
+
     def access(self, args: AgentArgs, context: Context) -> tuple[Access, ...]:
         return (Access("none"),)  # each call of the sub-agent is judged itself
 

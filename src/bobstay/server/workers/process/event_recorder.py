@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from bobstay.engine.reminders import MESSAGE
 from bobstay.model.event import (
     BlockDone,
     Durable,
@@ -164,12 +165,12 @@ class EventRecorder:
 
     def begin(self, queued: InputQueued) -> None:
         """Begin a turn with a prompt that is about to be sent."""
-        self.store(Prompted(queued.id, queued.blocks, client_id=queued.client_id))
+        self.store(_prompted(queued))
         self._begin_turn()
 
     def steer(self, queued: InputQueued) -> None:
         """Record a prompt that is sent within a turn."""
-        self.store(Prompted(queued.id, queued.blocks, client_id=queued.client_id))
+        self.store(_prompted(queued))
 
     def end(self, code: int, message: str, *, asked: bool) -> None:
         """The process has ended with this exit code; `asked` if that was requested."""
@@ -267,3 +268,9 @@ class EventRecorder:
             self._session.append(Noted(f"An event of the engine cannot be stored: {error}", "error"))
         if own is not None:
             self._ids.add(own)
+
+
+def _prompted(queued: InputQueued) -> Prompted:
+    if queued.sender:
+        return Prompted(queued.id, queued.blocks, "harness", queued.client_id, MESSAGE)
+    return Prompted(queued.id, queued.blocks, client_id=queued.client_id)
