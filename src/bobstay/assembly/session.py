@@ -115,7 +115,7 @@ class AgentSession:
         """Names of the commands that a person may call."""
         if self._commands is None:
             return ()
-        prompts = [row["name"] for row in self._commands.prompt_rows()]
+        prompts = [row["name"] for row in self._commands.server_rows()]
         return (*sorted({*slash_names(self.library.current, self.library.active), *BUILT_IN, *prompts}),)
 
     @property
@@ -330,7 +330,7 @@ class AgentSession:
     def _command_rows(self) -> list[dict[str, Any]]:
         if self._commands is None:
             return []
-        return [*command_rows(self.library.current, self.library.active), *self._commands.prompt_rows(), *BUILT_IN_ROWS]
+        return [*command_rows(self.library.current, self.library.active), *self._commands.server_rows(), *BUILT_IN_ROWS]
 
     def mirror(self) -> tuple[str, list[dict[str, Any]]]:
         """See `Mirror`."""
