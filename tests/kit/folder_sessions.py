@@ -1,5 +1,6 @@
 """Sessions opened in a folder with its files and settings, whose model is the scripted one, and what it was told."""
 
+from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,9 @@ class FolderSessions(UserFolders):
         self.variables |= {**model_variables(model), "BOBSTAY_HOME": str(self.home / ".bobstay")}
         self.warnings: list[str] = []
 
-    async def ask(self, *prompts: str, steps: tuple[Step, ...] = (), **options: Any) -> list[Event]:
+    async def ask(
+        self, *prompts: str, steps: tuple[Step | Callable[[Any], Step], ...] = (), **options: Any
+    ) -> list[Event]:
         """Open a session, work on each prompt, and close it; `steps` answer the first prompt."""
         events: list[Event] = []
         session = await self.open(**{"model": "claude-sonnet-4-5", "trust": True, **options})

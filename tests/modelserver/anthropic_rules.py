@@ -2,8 +2,9 @@
 
 Looked up on 2026-11-17 in platform.claude.com/docs: api/errors; build-with-claude/thinking, thinking-troubleshooting,
 extended-thinking, preserved-thinking, prompt-caching, vision and effort; models/opus-5-5/whats-new-opus-5-5 and
-models/sonnet-5-5/whats-new-sonnet-5-5; agents-and-tools/tool-use/define-tools and handle-tool-calls. Further messages
-are quoted in public issues of anthropics/claude-code, anomalyco/opencode and vercel/ai: see `docs/providers.md`.
+models/sonnet-5-5/whats-new-sonnet-5-5; agents-and-tools/tool-use/define-tools, handle-tool-calls and tool-search-tool
+(what it says of references and deferred tools: `anthropic_deferred.py`). Further messages are quoted in public issues
+of anthropics/claude-code, anomalyco/opencode and vercel/ai: see `docs/providers.md`.
 A Claude of an unknown version accepts every kind of thinking. Models of other vendors stand for compatible servers,
 which check no signatures but (DeepSeek, Kimi) require the thinking of a turn with calls.
 """
@@ -13,6 +14,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
+
+from tests.modelserver.anthropic_deferred import deferral_complaints
 
 FIELDS = frozenset(
     {
@@ -116,6 +119,7 @@ def complaints(body: dict[str, Any]) -> Iterator[str]:
         if name not in FIELDS:
             yield f"{name}: Extra inputs are not permitted"
     yield from _tools(body)
+    yield from deferral_complaints(body, known=compatible or model is None or model.version >= (4, 0))
     yield from _messages(body)
     yield from _without_thinking(body) if compatible else _signatures(body)
     yield from _marks(body)

@@ -20,6 +20,7 @@ import msgspec
 
 from tests.modelserver import aws_signature
 from tests.modelserver.anthropic import AnthropicDialect
+from tests.modelserver.anthropic_deferred import CLOUD_BETA
 from tests.modelserver.dialect import Frame, ModelRequest, Refusal
 from tests.modelserver.script import Step
 
@@ -143,6 +144,8 @@ def _complaints(request: ModelRequest) -> Iterator[str]:
         if tool.get("type", "custom").startswith("web_search"):
             yield f"tools.{index}: Input tag '{tool['type']}' does not match any of the expected tags"
     betas = set(body.get("anthropic_beta", []))
+    if any(tool.get("defer_loading") for tool in body.get("tools", [])) and CLOUD_BETA not in betas:
+        yield "tools.0.custom.defer_loading: Extra inputs are not permitted"
     if not betas <= BETAS or (betas and "claude-3" in model):
         yield "invalid beta flag"
 

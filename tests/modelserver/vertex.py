@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from tests.modelserver.anthropic import AnthropicDialect
+from tests.modelserver.anthropic_deferred import CLOUD_BETA
 from tests.modelserver.dialect import ModelRequest, Refusal
 from tests.modelserver.gemini import GeminiDialect
 from tests.modelserver.script import Step
@@ -72,6 +73,9 @@ class VertexClaudeDialect(AnthropicDialect):
                 return Refusal(f"{name}: Field required")
         if body["anthropic_version"] not in API_VERSIONS:
             return Refusal(f"anthropic_version: Input should be '{API_VERSIONS[0]}'")
+        deferred = any(tool.get("defer_loading") for tool in body.get("tools", []))
+        if deferred and CLOUD_BETA not in request.headers.get("anthropic-beta", ""):
+            return Refusal("tools.0.custom.defer_loading: Extra inputs are not permitted")
         return super().refusal(_as_anthropic_sees_it(request))
 
     def streams(self, request: ModelRequest) -> bool:

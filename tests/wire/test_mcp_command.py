@@ -6,11 +6,12 @@ import os
 import re
 import stat
 import subprocess
-from pathlib import Path
+import sys
 from typing import Any
 
 import pytest
 
+from tests.kit import scripted_mcp_server
 from tests.kit.installed_command import Ended, InstalledCommand
 from tests.kit.oauth_server import protected_server
 from tests.kit.program import BOBSTAY
@@ -233,25 +234,33 @@ def test_there_must_be_something_to_sign_in_to(mcp: McpCommand, name: str) -> No
     assert "Traceback" not in ended.stderr
 
 
-def test_a_probe_tells_the_state_when_it_is_asked_for(
-    mcp: McpCommand, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    from bobstay.cli.mcp_command import run
-    from bobstay.config.mcp_files import ListedServer
+def test_a_check_tells_what_came_of_each_server_and_starts_none_that_is_not_approved(mcp: McpCommand) -> None:
+    """H8-5"""
+    started = mcp.command.home / "started"
+    program = [sys.executable, scripted_mcp_server.__file__]
+    mcp.ok("add", "good", "--", *program)
+    mcp.ok("add", "dead", "--", "/no/such/program")
+    mcp.ok("add", "leaving", "-e", "MCP_MODE=exit", "--", *program)
+    mcp.ok("add", "--scope", "user", "good", "--", "/never/used")
+    mcp.ok("add", "--scope", "project", "-e", f"MCP_PID={started}", "theirs", "--", *program)
+    servers = json.loads(mcp.ok("list", "--json"))
+    assert {server["state"] for server in servers} == {None}, "without --check nothing is connected"
+    shown = {
+        (server["name"], server["scope"]): server["state"] for server in json.loads(mcp.ok("list", "--check", "--json"))
+    }
+    assert shown.pop(("good", "local")).startswith("connected, ")
+    assert shown.pop(("good", "user")) is None, "only what would be used is connected"
+    assert "/no/such/program" in shown.pop(("dead", "local"))
+    assert "no token was given" in shown.pop(("leaving", "local"))
+    assert shown.pop(("theirs", "project")).startswith("not started: ")
+    assert shown == {}
+    assert not started.exists()
+    assert "  state    connected, " in mcp.ok("get", "--check", "good")
 
-    mcp.ok("add", "tools", "x")
-    mcp.ok("add", "--scope", "user", "tools", "y")
-    monkeypatch.chdir(mcp.command.work)
-    monkeypatch.setenv("HOME", str(mcp.command.home))
-    monkeypatch.delenv("BOBSTAY_HOME", raising=False)
-    asked: list[str] = []
 
-    async def probe(server: ListedServer) -> str:
-        asked.append(server.entry["command"])
-        return "connected, 3 tools"
-
-    assert run(["list"], probe) == 0
-    assert asked == []
-    assert run(["list", "--check"], probe) == 0
-    assert asked == ["x"], "only what would be used is connected"
-    assert "connected, 3 tools" in capsys.readouterr().out
+def test_a_server_that_hangs_ends_a_check_of_others_only_by_its_deadline(mcp: McpCommand) -> None:
+    """H8-5"""
+    mcp.command.variables["MCP_TIMEOUT"] = "1"
+    mcp.ok("add", "silent", "-e", "MCP_MODE=silent", "--", sys.executable, scripted_mcp_server.__file__)
+    (server,) = json.loads(mcp.ok("list", "--check", "--json"))
+    assert server["state"].startswith("failed: ")

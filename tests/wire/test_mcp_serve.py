@@ -6,8 +6,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,11 +26,12 @@ from mcp.types import (
     TextContent,
 )
 
+from bobstay.model.ids import new_id
 from tests.kit.installed_command import InstalledCommand
 from tests.kit.processes import is_alive, marked_processes
 from tests.kit.program import BOBSTAY
 from tests.kit.waiting import DEADLINE, until
-from tests.modelserver import Call, Say, Step
+from tests.modelserver import Call, ModelServer, Say, Step
 from tests.modelserver.script import Gate
 from tests.wire.flows import say
 
@@ -58,6 +59,56 @@ async def served(
         yield client
 
 
+class SharedServer:
+    """`bobstay mcp serve --http` for many tests: to start one takes longer than most of them."""
+
+    def __init__(self, command: InstalledCommand, url: str, token: str) -> None:
+        self.command = command
+        self.url = url
+        self.token = token
+
+    def file(self) -> Path:
+        """A path in its folder that no other test has."""
+        return self.command.work / f"made-{new_id()}.txt"
+
+    @asynccontextmanager
+    async def client(self, mode: Mode = "legacy", elicit: ElicitationFnT | None = None) -> AsyncGenerator[Client, None]:
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {self.token}"}, timeout=DEADLINE) as http,
+            Client(
+                streamable_http_client(self.url, http_client=http), mode=mode, elicitation_callback=elicit
+            ) as client,
+        ):
+            yield client
+
+
+@contextmanager
+def shared_server(folder: Path, *arguments: str) -> Generator[SharedServer, None, None]:
+    with ModelServer() as model:
+        command = InstalledCommand(model, folder)
+        line = [BOBSTAY, "mcp", "serve", "--http", *arguments]
+        with subprocess.Popen(line, stderr=-1, text=True, cwd=command.work, env=command.variables) as running:
+            assert running.stderr
+            try:
+                url, token = (running.stderr.readline().split()[-1] for _ in range(2))
+                yield SharedServer(command, url, token)
+            finally:
+                running.terminate()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedServer]:
+    with shared_server(tmp_path_factory.mktemp("shared")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def permissive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedServer]:
+    """One that asks nobody before it runs a command."""
+    with shared_server(tmp_path_factory.mktemp("permissive"), *ALL_COMMANDS) as server:
+        yield server
+
+
 def text(result: CallToolResult) -> str:
     (part,) = result.content
     assert isinstance(part, TextContent)
@@ -76,8 +127,8 @@ class Person:
         return self._answer
 
 
-async def test_the_tools_and_the_sessions_are_offered(command: InstalledCommand, mode: Mode) -> None:
-    async with served(command, mode=mode) as client:
+async def test_the_tools_and_the_sessions_are_offered(shared: SharedServer, mode: Mode) -> None:
+    async with shared.client(mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert {"Read", "Edit", "Bash", "session_start", "session_interrupt"} <= tools.keys()
         assert not {"AskUserQuestion", "ExitPlanMode", "StructuredOutput"} & tools.keys(), "nobody is at a terminal"
@@ -90,14 +141,13 @@ async def test_a_tool_works_in_the_served_folder(command: InstalledCommand, mode
         assert "hello" in text(await client.call_tool("Read", {"file_path": str(command.work / "a.txt")}))
 
 
-async def test_a_call_without_permission_is_denied_if_nobody_can_be_asked(
-    command: InstalledCommand, mode: Mode
-) -> None:
-    async with served(command, mode=mode) as client:
-        result = await client.call_tool("Bash", {"command": "touch made.txt"})
+async def test_a_call_without_permission_is_denied_if_nobody_can_be_asked(shared: SharedServer, mode: Mode) -> None:
+    made = shared.file()
+    async with shared.client(mode) as client:
+        result = await client.call_tool("Bash", {"command": f"touch {made}"})
     assert result.is_error
     assert "nobody is here to ask" in text(result)
-    assert not (command.work / "made.txt").exists()
+    assert not made.exists()
 
 
 async def test_a_rule_of_the_command_line_allows_a_call(command: InstalledCommand) -> None:
@@ -122,10 +172,11 @@ async def test_a_person_is_asked_by_elicitation(command: InstalledCommand, mode:
 
 
 @pytest.mark.parametrize("person", [Person("decline"), Person("cancel"), Person("accept", "deny")])
-async def test_what_a_person_does_not_allow_does_not_run(command: InstalledCommand, mode: Mode, person: Person) -> None:
-    async with served(command, mode=mode, elicit=person) as client:
-        assert (await client.call_tool("Bash", {"command": "touch made.txt"})).is_error
-    assert not (command.work / "made.txt").exists()
+async def test_what_a_person_does_not_allow_does_not_run(shared: SharedServer, mode: Mode, person: Person) -> None:
+    made = shared.file()
+    async with shared.client(mode, person) as client:
+        assert (await client.call_tool("Bash", {"command": f"touch {made}"})).is_error
+    assert not made.exists()
 
 
 async def test_an_answer_is_for_the_call_that_was_shown_and_works_once(command: InstalledCommand) -> None:
@@ -154,23 +205,24 @@ async def test_an_untrusted_folder_allows_nothing_by_its_own_rules(command: Inst
         assert not (await client.call_tool("Bash", {"command": "touch made.txt"})).is_error
 
 
-async def test_a_long_call_reports_progress(command: InstalledCommand, mode: Mode) -> None:
+async def test_a_long_call_reports_progress(permissive: SharedServer, mode: Mode) -> None:
     seen: list[str] = []
+    go = permissive.file()
 
     async def report(progress: float, total: float | None, message: str | None) -> None:
         seen.append(message or "")
-        (command.work / "go").touch()
+        go.touch()
 
-    line = "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo over"
-    async with served(command, "--allowedTools", "Bash", mode=mode) as client:
+    line = f"echo begun; while [ ! -e {go} ]; do sleep 0.05; done; echo over"
+    async with permissive.client(mode) as client:
         result = await client.call_tool("Bash", {"command": line}, progress_callback=report)
     assert "over" in text(result)
     assert any("begun" in message for message in seen)
 
 
-async def test_a_cancelled_call_leaves_no_process(command: InstalledCommand, mode: Mode) -> None:
-    pid_file = command.work / "pid"
-    async with served(command, *ALL_COMMANDS, mode=mode) as client:
+async def test_a_cancelled_call_leaves_no_process(permissive: SharedServer, mode: Mode) -> None:
+    pid_file = permissive.file()
+    async with permissive.client(mode) as client:
         line = f"sleep 1000 & echo $! > {pid_file}.new; mv {pid_file}.new {pid_file}; wait"
         call = asyncio.ensure_future(client.call_tool("Bash", {"command": line}))
         await until(pid_file.exists)
@@ -227,21 +279,23 @@ async def test_a_session_is_started_continued_read_and_listed(command: Installed
         assert started["id"] in [entry["id"] for entry in listed]
 
 
-async def test_the_person_is_asked_for_what_a_session_wants_to_do(command: InstalledCommand, mode: Mode) -> None:
-    person = Person("accept")
-    steps = (Step(blocks=[Call("Bash", {"command": "touch made.txt"}, "toolu_1")]), say("Done."))
-    async with served(command, mode=mode, elicit=person) as client:
-        result = await client.call_tool("session_start", {"prompt": command.model.play("touch", *steps)})
+async def test_the_person_is_asked_for_what_a_session_wants_to_do(shared: SharedServer, mode: Mode) -> None:
+    person, made = Person("accept"), shared.file()
+    steps = (Step(blocks=[Call("Bash", {"command": f"touch {made}"}, "toolu_1")]), say("Done."))
+    async with shared.client(mode, person) as client:
+        prompt = shared.command.model.play(f"touch{mode}", *steps)
+        result = await client.call_tool("session_start", {"prompt": prompt})
     assert result.structured_content["result"] == "Done."
-    assert (command.work / "made.txt").exists()
+    assert made.exists()
     assert len(person.asked) == 1
 
 
-async def test_a_session_is_interrupted(command: InstalledCommand) -> None:
+async def test_a_session_is_interrupted(shared: SharedServer) -> None:
     gate = Gate()
     steps = Step(blocks=[Say("Wait.")], gate=gate)
-    async with served(command) as client:
-        call = asyncio.ensure_future(client.call_tool("session_start", {"prompt": command.model.play("slow", steps)}))
+    async with shared.client() as client:
+        prompt = shared.command.model.play("slow", steps)
+        call = asyncio.ensure_future(client.call_tool("session_start", {"prompt": prompt}))
         await gate.reached()
         listed = (await client.call_tool("session_list", {})).structured_content["sessions"]
         (busy,) = [entry["id"] for entry in listed if entry["busy"]]
@@ -260,19 +314,20 @@ async def _listed(client: Client, prompt: str) -> dict[str, Any]:
 
 
 async def test_a_cancelled_session_call_ends_its_command_and_the_session_stays_usable(
-    command: InstalledCommand, mode: Mode
+    permissive: SharedServer, mode: Mode
 ) -> None:
-    pid_file = command.work / "pid"
+    pid_file, model = permissive.file(), permissive.command.model
     line = f"sleep 1000 & echo $! > {pid_file}.new; mv {pid_file}.new {pid_file}; wait"
-    prompt = command.model.play("long", Step(blocks=[Call("Bash", {"command": line}, "toolu_1")]), say("Never."))
-    again = command.model.play("again", say("Back again."))
-    async with served(command, *ALL_COMMANDS, mode=mode) as client:
+    steps = (Step(blocks=[Call("Bash", {"command": line}, "toolu_1")]), say("Never."))
+    prompt = model.play(f"long{mode}", *steps)
+    again = model.play(f"again{mode}", say("Back again."))
+    async with permissive.client(mode) as client:
         call = asyncio.ensure_future(client.call_tool("session_start", {"prompt": prompt}))
         await until(pid_file.exists)
         call.cancel()
         await asyncio.wait([call])
         await until(lambda: not is_alive(int(pid_file.read_text())), "the command was left running")
-        while (listed := await _listed(client, "SCN:long"))["busy"]:
+        while (listed := await _listed(client, prompt))["busy"]:
             await asyncio.sleep(0.01)
         sent = await client.call_tool("session_send", {"id": listed["id"], "prompt": again})
     assert sent.structured_content["result"] == "Back again."
@@ -293,9 +348,9 @@ async def test_a_cancelled_session_call_ends_its_command_and_the_session_stays_u
     ],
 )
 async def test_a_bad_request_is_answered_with_what_is_wrong(
-    command: InstalledCommand, tool: str, given: dict[str, Any], why: str
+    shared: SharedServer, tool: str, given: dict[str, Any], why: str
 ) -> None:
-    async with served(command) as client:
+    async with shared.client() as client:
         result = await client.call_tool(tool, given)
         assert result.is_error
         assert why in text(result)
@@ -377,20 +432,16 @@ async def over_http(command: InstalledCommand, *arguments: str) -> AsyncGenerato
         assert await asyncio.wait_for(running.wait(), DEADLINE) == 0
 
 
-async def test_a_client_with_the_token_is_served_over_http(command: InstalledCommand) -> None:
-    async with over_http(command) as (url, token):
-        assert url.startswith("http://127.0.0.1:")
-        async with (
-            httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http,
-            Client(streamable_http_client(url, http_client=http)) as client,
-        ):
-            assert not (await client.call_tool("Glob", {"pattern": "*"})).is_error
+async def test_a_client_with_the_token_is_served_over_http(shared: SharedServer) -> None:
+    assert shared.url.startswith("http://127.0.0.1:")
+    async with shared.client() as client:
+        assert not (await client.call_tool("Glob", {"pattern": "*"})).is_error
 
 
 @pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic eDp5"}])
-async def test_others_are_turned_away(command: InstalledCommand, header: dict[str, str]) -> None:
-    async with over_http(command) as (url, _), httpx2.AsyncClient() as http:
-        assert (await http.post(url, json={}, headers=header)).status_code == 401
+async def test_others_are_turned_away(shared: SharedServer, header: dict[str, str]) -> None:
+    async with httpx2.AsyncClient() as http:
+        assert (await http.post(shared.url, json={}, headers=header)).status_code == 401
 
 
 async def test_a_page_of_another_site_is_turned_away_even_with_the_token(command: InstalledCommand) -> None:

@@ -133,6 +133,10 @@ class ChildAgents:
             hidden=session.tools.hidden,
         )
         journal.observers += (policy, tool_environment, auto)
+        if session.tools.hidden or session.tools.found:
+            from bobstay.assembly.agent_tool_loading import AgentToolLoading
+
+            journal.observers.append(AgentToolLoading(toolbox, session.tools, journal.state))
         background = BackgroundCommands(journal, shells, spawner.running)
         journal.observers.append(background)
 

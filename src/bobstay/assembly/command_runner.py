@@ -59,6 +59,8 @@ class CommandRunner:
         command = self._library.current.find_command(call.name)
         if command is None and call.name.startswith("mcp__"):
             return await self._expand_prompt(call, typed)
+        if command is None and self._server_skill(call.name):
+            return await self._expand_server_skill(call)
         if command is None:
             text = _UNKNOWN.format(name=call.name.replace("<", "&lt;"))
             return ExpandedPrompt((Text(typed),), (remind(text, UNKNOWN_COMMAND),))
@@ -87,6 +89,21 @@ class CommandRunner:
             model=command.model if command.model != "inherit" else "",
             effort=parse_effort(command.effort),
         )
+
+    def _server_skill(self, name: str) -> bool:
+        return name.removeprefix("/") in self._servers.list_skills()
+
+    async def _load_server_skill(self, name: str, arguments: str) -> str:
+        """Return the text of a skill of an MCP server: its front matter grants nothing, and nothing in it is run."""
+        text = await self._servers.connect().servers.load_skill(name.removeprefix("/"))
+        return f"{text}\n\nARGUMENTS: {arguments}" if arguments else text
+
+    async def _expand_server_skill(self, call: CommandCall) -> ExpandedPrompt:
+        try:
+            text = await self._load_server_skill(call.name, call.arguments)
+        except ToolError as error:
+            return self._answered(call, str(error))
+        return ExpandedPrompt((Text(format_call(call)), Text(text)))
 
     async def _expand_prompt(self, call: CommandCall, typed: str) -> ExpandedPrompt:
         """Return what a prompt of an MCP server says."""
@@ -118,10 +135,12 @@ class CommandRunner:
 
     def needs_permission(self, name: str) -> bool:
         command = self._library.current.find_command(name)
-        return command is not None and command.has_powers
+        return command.has_powers if command is not None else self._server_skill(name)
 
     async def call(self, name: str, arguments: str, call_id: str) -> SkillResult:
         command = self._library.current.find_command(name)
+        if command is None and self._server_skill(name):
+            return SkillResult(name.removeprefix("/"), await self._load_server_skill(name, arguments))
         if command is None:
             raise ToolError(f"There is no skill {name}. Call only those that are listed in this conversation.")
         if not command.model_invocable:

@@ -42,14 +42,20 @@ class ServerConnector:
             self._toolbox.refresh = self.current.refresh
         return self.current
 
-    def prompt_rows(self) -> list[dict[str, Any]]:
-        """The prompts of the servers as commands, as the answer to `initialize` lists them."""
+    def server_rows(self) -> list[dict[str, Any]]:
+        """The prompts and skills of the servers as commands, as the answer to `initialize` lists them."""
         if self.current is None:
             return []
+        prompts = [(each.name, each.description, each.argument_hint) for each in self.current.servers.commands()]
+        skills = [(each.name, f"{each.description} ({each.server})", "") for each in self.current.skills]
         return [
-            {"name": each.name, "description": each.description, "argumentHint": each.argument_hint}
-            for each in self.current.servers.commands()
+            {"name": name, "description": description, "argumentHint": hint}
+            for name, description, hint in (*prompts, *skills)
         ]
+
+    def list_skills(self) -> tuple[str, ...]:
+        """Names of the skills of the servers."""
+        return tuple(each.name for each in self.current.skills) if self.current is not None else ()
 
     async def prepare_turn(self) -> list[Prompted]:
         """Wait for servers before the first turn. Returns what the model is told before the next prompt."""

@@ -116,7 +116,7 @@ class AgentSession:
             return ()
         from bobstay.assembly.local_commands import name_commands
 
-        return name_commands(self.library, self._servers.prompt_rows())
+        return name_commands(self.library, self._servers.server_rows())
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -327,7 +327,7 @@ class AgentSession:
             return []
         from bobstay.assembly.local_commands import list_commands
 
-        return list_commands(self.library, self._servers.prompt_rows())
+        return list_commands(self.library, self._servers.server_rows())
 
     def mirror(self) -> tuple[str, list[dict[str, Any]]]:
         """See `Mirror`."""

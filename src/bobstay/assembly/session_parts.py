@@ -39,6 +39,8 @@ class SharedTools(Struct):
     registry: ToolRegistry
     hidden: frozenset[str] = frozenset()
     """Tools whose schemas are sent only after a search."""
+    found: frozenset[str] = frozenset()
+    """Those that a search of the session's own agent loaded."""
 
 
 class SessionParts(Struct, frozen=True, kw_only=True):

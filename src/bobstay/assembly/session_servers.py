@@ -1,24 +1,24 @@
 """The MCP servers of a session: connected in the background, and what they add to its tools, commands and prompts."""
 
 import asyncio
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bobstay.assembly.server_presence import HostPorts
 from bobstay.assembly.session_library import SessionLibrary
 from bobstay.assembly.session_parts import SessionParts
 from bobstay.assembly.start_context import StartContext
 from bobstay.assembly.tool_services import coordinates
-from bobstay.config.paths import Paths
 from bobstay.context.instructions import as_reminder
 from bobstay.engine.reminders import remind
 from bobstay.engine.toolbox import Toolbox
 from bobstay.engine.turn_hooks import after_elicitation, before_elicitation
 from bobstay.mcp.config_sources import McpSources, PluginServers, collect_servers
-from bobstay.mcp.mcp_ports import ElicitationAnswer, ElicitationRequest, McpOptions, McpPorts
+from bobstay.mcp.listing_store import ListingStore
+from bobstay.mcp.mcp_ports import ElicitationAnswer, ElicitationRequest, McpOptions, McpPorts, Sample
 from bobstay.mcp.mcp_servers import McpServers
-from bobstay.mcp.server_config import McpServerConfig
+from bobstay.mcp.oauth import stored_authorization
+from bobstay.mcp.server_skills import ServerSkill
 from bobstay.model.event import Event, PermissionsChanged, Prompted
 from bobstay.tools.deferred_tools import (
     DeferrableTool,
@@ -30,15 +30,17 @@ from bobstay.tools.deferred_tools import (
 )
 from bobstay.tools.tool_search import ToolSearch
 
-if TYPE_CHECKING:
-    import httpx2
-
 SERVERS = "mcp_servers"
 """Why the model is told what servers say about themselves, and which tools can be searched for."""
+SKILLS = "Skills of MCP servers, which you may call with the Skill tool:"
 FIRST_WAIT = 2.0
-"""Seconds that the first turn waits for servers."""
+"""Seconds that the first turn waits for servers of which nothing is known."""
 NAMED_WAIT = 30.0
 """The same, if the command line or the host names some."""
+AFTER_REQUEST = 0.25
+"""Seconds after which known servers are connected: the first request is on its way by then, and has the processor."""
+IDLE = 1.0
+"""The same while there is no prompt."""
 
 
 class SessionServers:
@@ -50,6 +52,7 @@ class SessionServers:
         self.named = named
         self._start = parts.start
         self._policy = parts.policy
+        self._library = parts.library
         self._toolbox = toolbox
         self._base = toolbox.registry
         self._shared = parts.tools
@@ -62,7 +65,8 @@ class SessionServers:
         self._reminded = ""
         self._telling: set[asyncio.Future[None]] = set()
         for envelope in parts.start.history.branch:
-            self._loaded.apply(envelope.event)
+            if not envelope.agent:  # what a sub-agent found is its own
+                self._loaded.apply(envelope.event)
         parts.journal.observers += (self._loaded, self)
 
     def apply(self, event: Event) -> None:
@@ -72,8 +76,12 @@ class SessionServers:
             task.add_done_callback(self._telling.discard)
 
     async def ready(self) -> None:
-        """Wait for the servers before the first turn, and offer what they have."""
-        await self.servers.settled(NAMED_WAIT if self.named else FIRST_WAIT)
+        """Wait for servers of which nothing is known before the first turn, and offer what all of them have."""
+        if self.named or not self.servers.are_known:
+            self.servers.start()
+            await self.servers.settled(NAMED_WAIT if self.named else FIRST_WAIT, known_too=self.named)
+        else:
+            self.servers.start_later(AFTER_REQUEST)
         self.refresh()
 
     def refresh(self) -> None:
@@ -90,13 +98,24 @@ class SessionServers:
         search = [ToolSearch(lambda: self._deferred)] if self._deferred else []
         registry = self._base.extended((*search, *tools))
         hidden_names = frozenset(each.name for each in deferrable) - sent
+        found = hidden & self._loaded.names
         if not coordinates(self._start):
-            self._toolbox.offer(registry, hidden_names)
+            self._toolbox.offer(registry, hidden_names, found)
         self._shared.registry, self._shared.hidden = self._all.extended((*search, *tools)), hidden_names
+        self._shared.found = found
+
+    @property
+    def skills(self) -> tuple[ServerSkill, ...]:
+        """The skills of the servers, without those whose name one of the library has."""
+        taken = self._library.current.find_command
+        return tuple(each for each in self.servers.skills() if taken(each.name) is None)
 
     def reminders(self) -> list[Prompted]:
         """Return what the model is told before the next prompt: only what changed since the last time."""
         texts = [f"What the MCP server {name} says about itself:\n{text}" for name, text in self.servers.instructions()]
+        if self.skills and any(entry.needs == "skills" for entry in self._toolbox.registry.entries):
+            lines = "\n".join(f"- {skill.name}: {skill.description} ({skill.server})" for skill in self.skills)
+            texts.append(f"{SKILLS}\n{lines}")
         hidden = describe_deferred(self._deferred, frozenset(each.name for each in self._deferred))
         text = "\n\n".join((*texts, *([hidden] if hidden else ())))
         if not text or text == self._reminded:
@@ -123,17 +142,36 @@ def connect_servers(parts: SessionParts, toolbox: Toolbox, host: HostPorts) -> S
         session_id=start.session_id,
         directories=lambda: toolbox.tool_environment.directories,
         network=environment.network,
+        store=ListingStore(environment.paths.bobstay, start.cwd),
         **_limits(start),
     )
     ports = McpPorts(
         elicit=partial(_elicit, toolbox, host) if host.elicit is not None else None,
+        sample=_make_sampling(parts, toolbox, host),
         send_to_host=host.send_message,
-        auth=_make_auth(start, environment.paths),
+        auth=stored_authorization(environment.paths.bobstay, start.redactor.add_secrets),
         notice=start.warnings.append,
     )
     servers = McpServers(found.servers, options, ports)
-    servers.start()
+    if found.has_dynamic or not servers.are_known:
+        servers.start()
+    else:
+        servers.start_later(IDLE)
     return SessionServers(servers, parts, toolbox, named=found.has_dynamic)
+
+
+def _make_sampling(parts: SessionParts, toolbox: Toolbox, host: HostPorts) -> Sample | None:
+    """Without anybody to ask, servers are told that they cannot use the model."""
+    if host.elicit is None:
+        return None
+    ask = host.elicit
+
+    async def sample(server: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        from bobstay.assembly.server_sampling import ServerSampling
+
+        return await ServerSampling(parts.start, parts.journal, toolbox, ask)(server, params)
+
+    return sample
 
 
 async def _elicit(toolbox: Toolbox, host: HostPorts, request: ElicitationRequest) -> ElicitationAnswer:
@@ -192,15 +230,3 @@ def _sources(start: StartContext, library: SessionLibrary) -> McpSources:
         variables=start.environment.all_variables,
         is_model_key=start.environment.is_model_key,
     )
-
-
-def _make_auth(start: StartContext, paths: Paths) -> "Callable[[McpServerConfig], httpx2.Auth | None]":
-    def make(config: McpServerConfig) -> "httpx2.Auth | None":
-        if any(name.lower() == "authorization" for name in config.headers):
-            return None
-        from bobstay.mcp.oauth import build_auth
-        from bobstay.mcp.oauth_store import OAuthStore
-
-        return build_auth(config.name, config.url, OAuthStore(paths.bobstay), report_secrets=start.redactor.add_secrets)
-
-    return make

@@ -16,16 +16,13 @@ from bobstay.config.environment import Environment
 from bobstay.config.mcp_files import SCOPES, ListedServer, McpFiles, McpFilesError, McpScope, printable
 
 if TYPE_CHECKING:
-    from bobstay.cli.mcp_listing import Probe, ServerRow
+    from bobstay.cli.mcp_listing import ServerRow
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}", re.ASCII)
 
 
-def run(arguments: list[str], probe: "Probe | None" = None) -> int:
-    """Return 0 on success, 1 on failure, 2 for an invalid command line.
-
-    `probe` connects to a server for `--check`.
-    """
+def run(arguments: list[str]) -> int:
+    """Return 0 on success, 1 on failure, 2 for an invalid command line."""
     if arguments and arguments[0] == "serve":
         from bobstay.cli.mcp_serve_command import run as serve
 
@@ -35,7 +32,7 @@ def run(arguments: list[str], probe: "Probe | None" = None) -> int:
         return 0
     try:
         parsed = parse_mcp_arguments(arguments)
-        return _McpCommand(Environment.read(), probe).run(parsed)
+        return _McpCommand(Environment.read()).run(parsed)
     except UsageError as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -47,9 +44,8 @@ def run(arguments: list[str], probe: "Probe | None" = None) -> int:
 
 
 class _McpCommand:
-    def __init__(self, environment: Environment, probe: "Probe | None") -> None:
+    def __init__(self, environment: Environment) -> None:
         self._environment = environment
-        self._probe = probe
         self._files = McpFiles(environment.paths, os.getcwd())
 
     def run(self, parsed: McpArguments) -> int:
@@ -142,13 +138,10 @@ class _McpCommand:
         return rows
 
     def _show(self, rows: "list[ServerRow]", parsed: McpArguments, *, brief: bool) -> int:
-        from bobstay.cli.mcp_listing import as_json, as_text, describe_target, probe_servers
+        from bobstay.cli.mcp_listing import as_json, as_text, describe_target
 
-        if "--check" in parsed.switches:
-            if self._probe is None:
-                raise McpFilesError("This installation cannot connect to MCP servers, so --check does not work.")
-            states = asyncio.run(probe_servers(rows, self._probe))
-            rows = [msgspec.structs.replace(row, state=states.get(index, "")) for index, row in enumerate(rows)]
+        if "--check" in parsed.switches and rows:
+            rows = self._check(rows)
         if "--json" in parsed.switches:
             sys.stdout.buffer.write(msgspec.json.encode([as_json(row) for row in rows]) + b"\n")
         elif not rows:
@@ -163,6 +156,21 @@ class _McpCommand:
             sys.stdout.write(f"    {server.scope}: {server.file}\n")
             sys.stdout.write("".join(f"    {note}\n" for note in row.notes))
         return 0
+
+    def _check(self, rows: "list[ServerRow]") -> "list[ServerRow]":
+        """Connect to the servers that a session here would start."""
+        from bobstay.config.settings_files import BrokenSettings
+        from bobstay.mcp.server_check import check_servers
+        from bobstay.redaction.redactor import Redactor
+
+        names = {row.server.name for row in rows if not row.shadowed}
+        try:
+            found = asyncio.run(check_servers(self._environment, self._files.folder, names))
+        except BrokenSettings as error:
+            raise McpFilesError(str(error)) from error
+        redactor = Redactor()
+        states = {name: printable(redactor.redact(checked.text)) for name, checked in found.items()}
+        return [row if row.shadowed else msgspec.structs.replace(row, state=states[row.server.name]) for row in rows]
 
     # ------------------------------------------------------------ login and logout
 

@@ -1,8 +1,7 @@
 """Listing of MCP servers for people and programs, with secrets redacted."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -10,8 +9,6 @@ from msgspec import Struct
 from bobstay.config.mcp_files import ListedServer, printable
 from bobstay.redaction.redactor import Redactor
 
-Probe: TypeAlias = Callable[[ListedServer], Awaitable[str]]
-"""Connects to a server, ends the connection, and returns what came of it in a few words; it never raises."""
 REDACTED = "[redacted]"
 _ONLY_VARIABLES = re.compile(r"(?:Bearer )?(?:\$\{[^{}]+\})+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -25,15 +22,6 @@ class ServerRow(Struct, frozen=True):
     """A server of the same name comes before it."""
     notes: tuple[str, ...] = ()
     state: str = ""
-
-
-async def probe_servers(rows: Iterable[ServerRow], probe: Probe) -> dict[int, str]:
-    """Connect to all servers that would be used, at once; return their states by position."""
-    import asyncio
-
-    used = [(index, row.server) for index, row in enumerate(rows) if not row.shadowed]
-    states = await asyncio.gather(*(probe(server) for _, server in used))
-    return {index: printable(state) for (index, _), state in zip(used, states, strict=True)}
 
 
 def describe_target(entry: dict[str, Any]) -> str:

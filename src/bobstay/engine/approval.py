@@ -175,6 +175,7 @@ class Approval:
             description=str(prepared.input.get("description", ""))[:500],
             destructive=tool.destructive(prepared.args, prepared.context),
             agent=self._toolbox.facts.agent.id if self._toolbox.facts.agent is not None else "",
+            mcp_server=tool.mcp_server,
         )
 
     async def _ask_person(
@@ -285,8 +286,10 @@ class _HookAnswer:
 
     async def wait(self) -> Answer | None:
         """Return the hooks' answer; None if they give none."""
-        suggestions = list(self._opened.suggestions)
-        call = self._toolbox.hook_call("PermissionRequest", self._prepared, permission_suggestions=suggestions)
+        fields: dict[str, Any] = {"permission_suggestions": list(self._opened.suggestions)}
+        if server := self._prepared.tool.mcp_server:
+            fields["mcp_server"] = server
+        call = self._toolbox.hook_call("PermissionRequest", self._prepared, **fields)
         call = replace(call, fields={**call.fields, "tool_input": self._opened.call.input})
         outcome = await self._toolbox.run_hooks(call)
         self.messages = messages_of(outcome)

@@ -60,7 +60,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
     InputDropped: (),
     InputQueued: ("blocks", "sender"),
     InteractionClosed: ("message", "input"),
-    InteractionOpened: ("call", "reason", "suggestions", "blocked_path", "description"),
+    InteractionOpened: ("call", "reason", "suggestions", "blocked_path", "description", "mcp_server"),
     InterruptAsked: (),
     MessageDone: (),
     ModeChanged: (),

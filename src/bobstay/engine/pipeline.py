@@ -302,9 +302,11 @@ class CallPipeline:
         parts, _ = limit_output(
             redact_parts(content, self._toolbox.redactor), cap, self._toolbox.tool_environment.spill, self.call.id
         )
+        if is_error and self._started and (schema := self._toolbox.unseen_schema(self.call.name)):
+            parts = (*parts, Text(schema))
         rewritten = prepared.input if prepared and prepared.input is not self.call.input else None
         return ToolDone(
-            ToolReply(self.call.id, parts, is_error=is_error),
+            ToolReply(self.call.id, parts, is_error=is_error, loads=_loads(outcome, content)),
             name=prepared.tool.name if prepared else self.call.name,
             display=display,
             duration_ms=self._elapsed(),
@@ -327,6 +329,11 @@ def not_started_reply(call: ToolCall, reason: str) -> ToolDone:
     """The reply to a call that arrived after the run was aborted."""
     text = NEVER_STARTED.format(reason=reason)
     return ToolDone(ToolReply(call.id, (Text(text),), is_error=True), name=call.name, interrupted=True)
+
+
+def _loads(outcome: Outcome | None, content: str | tuple[ReplyPart, ...]) -> tuple[str, ...]:
+    """The tools that a result loads; none if a hook replaced the result, which the model is to read then."""
+    return outcome.loads if outcome is not None and content is outcome.content else ()
 
 
 async def _cancel_and_wait(task: "asyncio.Future[Outcome]") -> None:

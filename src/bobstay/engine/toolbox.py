@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Container, Coroutine, Iterable
 from typing import Any, Literal, TypeAlias
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -105,13 +106,23 @@ class Toolbox:
         self.refresh: Callable[[], None] | None = None
         """Called before each request, for tools that come and go."""
         self.specs: tuple[ToolSpec, ...] = ()
+        self._hidden: Container[str] = ()
         self.offer(registry, hidden)
 
-    def offer(self, registry: ToolRegistry, hidden: Container[str] = ()) -> None:
-        """Offer other tools from now on. The schemas of `hidden` ones are not sent; calls of them run all the same."""
+    def offer(self, registry: ToolRegistry, hidden: Container[str] = (), found: Container[str] = ()) -> None:
+        """Offer other tools from now on. The schemas of `hidden` ones are not sent; calls of them run all the same.
+
+        `found` are those that were hidden until a search loaded them.
+        """
         self.registry = registry
+        self._hidden = hidden
         specs = (spec for spec in registry.specs if spec.name not in hidden)
-        self.specs = tuple(ToolSpec(spec.name, spec.description, spec.schema) for spec in specs)
+        self.specs = tuple(ToolSpec(spec.name, spec.description, spec.schema, spec.name in found) for spec in specs)
+
+    def unseen_schema(self, name: str) -> str:
+        """What the model is told with an error of a tool whose schema it has not seen; "" if it has."""
+        entry = self.registry.entry(name) if name in self._hidden else None
+        return f"The schema of {name}: {msgspec.json.encode(entry.schema).decode()}" if entry is not None else ""
 
     def prepare(self, call: ToolCall, report: Callable[[str], None]) -> PreparedCall:
         """First phase: find the tool and parse its input.
@@ -235,7 +246,8 @@ class Toolbox:
         try:
             args = parse_input(tool.args, input, entry.schema, from_model=from_model)
         except InvalidInputError as error:
-            raise Refused(f"InputValidationError: {tool.name} failed: {error}") from error
+            unseen = self.unseen_schema(tool.name)
+            raise Refused(f"InputValidationError: {tool.name} failed: {error}{unseen and f' {unseen}'}") from error
         context = self.tool_environment.context(call_id, self.judge.mode, report)
         return PreparedCall(tool, args, context, input, tool.read_only(args, context))
 

@@ -13,6 +13,8 @@ from bobstay.mcp.server_config import McpServerConfig
 if TYPE_CHECKING:
     import httpx2
 
+    from bobstay.mcp.listing_store import ListingStore
+
 
 class ElicitationRequest(Struct, frozen=True):
     """A server asks the person something."""
@@ -79,3 +81,5 @@ class McpOptions(Struct, frozen=True):
     output_tokens: int = 25_000
     """Tokens of a result that are shown to the model; the rest is saved in a file."""
     backoff: Backoff = Backoff()
+    store: "ListingStore | None" = None
+    """Remembers what servers offered; without it a session knows of nothing before they are connected."""

@@ -17,6 +17,7 @@ from bobstay.mcp.resource_tools import ListMcpResources, ReadMcpResource
 from bobstay.mcp.server_calls import call_tool
 from bobstay.mcp.server_config import McpServerConfig
 from bobstay.mcp.server_connection import ServerConnection
+from bobstay.mcp.server_skills import ServerSkill, list_skills, load_skill
 from bobstay.model.message import ReplyPart
 from bobstay.tools.base import Tool, ToolError
 from bobstay.tools.deferred_tools import DeferrableTool
@@ -46,6 +47,7 @@ class McpServers:
         self._load_after: asyncio.Event | None = None
         self._tools: tuple[Tool[Any], ...] | None = None
         self._is_started = False
+        self._timer: asyncio.TimerHandle | None = None
         for config in configs:
             self._connections[config.name] = self._make_connection(config)
 
@@ -58,16 +60,33 @@ class McpServers:
         such as one that says that the first request was sent.
         """
         self._is_started = True
+        if self._timer is not None:
+            self._timer.cancel()
         self._load_after = load_after
         for connection in self._connections.values():
             connection.start()
 
-    async def settled(self, within: float) -> bool:
-        """Wait until every server is connected or has failed, at most `within` seconds. Returns whether all are."""
+    def start_later(self, delay: float) -> None:
+        """Begin to connect after so many seconds, unless a call needs a server before."""
+        if not self._is_started:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = asyncio.get_running_loop().call_later(delay, self.start)
+
+    @property
+    def are_known(self) -> bool:
+        """Whether it is known of each server what it offers, or that it is not there in time."""
+        return all(each.memory.is_known or each.has_settled.is_set() for each in self._connections.values())
+
+    async def settled(self, within: float, *, known_too: bool = True) -> bool:
+        """Wait until every server is connected or has failed, at most `within` seconds. Returns whether all are.
+
+        Without `known_too`, only those of which nothing is known are waited for, and those that are late remembered.
+        """
         waiting = [
             asyncio.ensure_future(connection.has_settled.wait())
             for connection in self._connections.values()
-            if not connection.has_settled.is_set()
+            if not connection.has_settled.is_set() and (known_too or not connection.memory.is_known)
         ]
         if not waiting:
             return True
@@ -76,11 +95,16 @@ class McpServers:
         finally:
             for each in waiting:
                 each.cancel()
+        for connection in self._connections.values() if late and not known_too else ():
+            if not connection.has_settled.is_set() and not connection.memory.is_known:
+                connection.memory.miss()
         return not late
 
     async def close(self) -> None:
         """End all connections and all processes of servers."""
         self._listeners.clear()
+        if self._timer is not None:
+            self._timer.cancel()
         try:
             await asyncio.gather(*(connection.stop() for connection in self._connections.values()))
         finally:
@@ -155,12 +179,24 @@ class McpServers:
                     raise McpRequestError(str(error)) from error
         raise McpRequestError(f"There is no MCP prompt /{command[:100]}.")
 
+    def skills(self) -> tuple[ServerSkill, ...]:
+        """The skills of all servers, sorted by name."""
+        found = (skill for connection in self._connections.values() for skill in list_skills(connection))
+        return tuple(sorted(found, key=lambda skill: skill.name))
+
+    async def load_skill(self, name: str) -> str:
+        """Return the text of a skill; `name` is one of `skills`. Raises `ToolError`."""
+        for connection in self._connections.values():
+            if any(skill.name == name for skill in list_skills(connection)):
+                return await load_skill(connection, name)
+        raise ToolError(f"There is no skill {name[:100]}.")
+
     def instructions(self) -> tuple[tuple[str, str], ...]:
-        """What connected servers tell the model about themselves: name and text."""
+        """What servers tell the model about themselves: name and text."""
         return tuple(
             (clean_line(name, 80), connection.instructions)
             for name, connection in sorted(self._connections.items())
-            if connection.instructions and connection.state == "connected"
+            if connection.instructions and connection.state in ("connected", "pending")
         )
 
     # What hosts see and ask
@@ -282,7 +318,11 @@ class McpServers:
             listener()
 
     def _with_resources(self) -> list[ServerConnection]:
-        return [connection for connection in self._connections.values() if connection.listing.resources]
+        return [
+            connection
+            for connection in self._connections.values()
+            if connection.listing.resources or connection.listing.skills
+        ]
 
     def _find(self, name: str) -> ServerConnection:
         connection = self._connections.get(name)

@@ -38,8 +38,8 @@ class McpTool(Tool[RawArgs]):
             setattr(self, attribute, value)
 
     @property
-    def server(self) -> str:
-        return self.connection.config.name
+    def mcp_server(self) -> dict[str, str]:
+        return {"name": self.connection.config.name, "source": self.connection.config.scope}
 
     def claims(self, args: RawArgs, context: Context) -> tuple[Claim, ...]:
         # A wrong hint costs the server its own order, and nobody else anything.

@@ -1,14 +1,18 @@
 """OAuth for remote MCP servers: builds the authentication of a connection, and signs in and out."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bobstay.http.network import Network
 from bobstay.http.tls import load_trust
 from bobstay.mcp.oauth_store import OAuthRecord, OAuthStore
+from bobstay.mcp.server_config import McpServerConfig
 
 if TYPE_CHECKING:
+    import httpx2
+
     from bobstay.mcp.oauth_provider import ReportSecrets, ServerAuthorization, ShowAddress
 
 INITIALIZE = {
@@ -47,6 +51,22 @@ def build_auth(
     return ServerAuthorization(
         server_name, url, store, interactive=interactive, report_secrets=report_secrets, fresh=fresh
     )
+
+
+def stored_authorization(
+    folder: str, report_secrets: "ReportSecrets | None" = None
+) -> "Callable[[McpServerConfig], httpx2.Auth | None]":
+    """Return what makes the authentication of a connection from the sign-ins stored in `folder`.
+
+    A server whose entry has an `Authorization` header gets none.
+    """
+
+    def make(config: McpServerConfig) -> "httpx2.Auth | None":
+        if any(name.lower() == "authorization" for name in config.headers):
+            return None
+        return build_auth(config.name, config.url, OAuthStore(folder), report_secrets=report_secrets)
+
+    return make
 
 
 async def login(server_name: str, url: str, store: OAuthStore, show: "ShowAddress", network: Network = DIRECT) -> bool:

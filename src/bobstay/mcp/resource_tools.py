@@ -11,6 +11,7 @@ from bobstay.mcp.clean_text import clean_line
 from bobstay.mcp.result_content import ContentConverter, describe_parts
 from bobstay.mcp.server_calls import read_resource
 from bobstay.mcp.server_connection import ServerConnection
+from bobstay.mcp.server_skills import check_resource
 from bobstay.mcp.tool_names import normalise
 from bobstay.permissions.access import Access
 from bobstay.tools.base import Args, Claim, Context, Outcome, Tool, ToolError
@@ -103,6 +104,7 @@ class ReadMcpResource(Tool[ReadResourceArgs]):
     async def run(self, args: ReadResourceArgs, context: Context) -> Outcome:
         connection = _choose(self._find(), args.server)
         result = await read_resource(connection, args.uri)
+        check_resource(connection, args.uri, result)
         converter = ContentConverter(context.spill, context.call_id)
         parts = await asyncio.to_thread(converter.convert_contents, result.contents)
         return Outcome(parts, display=describe_parts(parts))

@@ -10,6 +10,7 @@ from bobstay.mcp.clean_text import clean_line, clean_text
 from bobstay.mcp.failure_text import describe_failure
 from bobstay.mcp.mcp_ports import ElicitationRequest
 from bobstay.mcp.server_connection import ServerConnection
+from bobstay.mcp.skill_listing import ListedSkill, fetch_skill
 from bobstay.tools.base import ToolError
 
 if TYPE_CHECKING:
@@ -59,6 +60,12 @@ async def read_resource(connection: ServerConnection, uri: str) -> ReadResourceR
     """Raises `ToolError`."""
     limit = connection.config.tool_timeout or connection.options.tool_timeout
     return await _request(connection, lambda client: client.read_resource(uri), f"the resource {uri[:200]!r}", limit)
+
+
+async def get_skill(connection: ServerConnection, uri: str) -> ListedSkill | None:
+    """Return the entry of a skill as it is now. Raises `ToolError`."""
+    limit = connection.options.connect_timeout
+    return await _request(connection, lambda client: fetch_skill(client, uri), f"the skill {uri[:200]!r}", limit)
 
 
 async def get_prompt(connection: ServerConnection, name: str, arguments: dict[str, str]) -> GetPromptResult:

@@ -10,6 +10,7 @@ from bobstay.mcp.checked_transport import ConnectionWatch, watch_transport
 from bobstay.mcp.clean_text import clean_line, clean_text
 from bobstay.mcp.failure_text import describe_failure, innermost, is_authentication_failure
 from bobstay.mcp.http_transport import HttpExchange
+from bobstay.mcp.listing_store import ServerMemory
 from bobstay.mcp.mcp_ports import McpOptions, McpPorts
 from bobstay.mcp.server_config import McpServerConfig
 from bobstay.mcp.server_listing import LIST_KINDS, ListKind, ServerListing, fetch_lists, listen_for_changes
@@ -29,10 +30,10 @@ _REFRESH_PAUSE = 0.1
 """Seconds between two reads of a server's lists, however often it says that they changed."""
 _MAX_INSTRUCTIONS = 2_048
 _UNSUPPORTED_VERSION = -32022
-_CHANGED_LISTS: dict[str, ListKind] = {
-    "notifications/tools/list_changed": "tools",
-    "notifications/resources/list_changed": "resources",
-    "notifications/prompts/list_changed": "prompts",
+_CHANGED_LISTS: dict[str, tuple[ListKind, ...]] = {
+    "notifications/tools/list_changed": ("tools",),
+    "notifications/resources/list_changed": ("resources", "skills"),
+    "notifications/prompts/list_changed": ("prompts",),
 }
 
 
@@ -55,11 +56,12 @@ class ServerConnection:
         self.ports = ports
         self.state: ServerState = "disabled" if config.disabled or config.blocked else "pending"
         self.error = config.blocked
-        self.listing = ServerListing()
-        self.instructions = ""
         self.server_info: dict[str, str] = {}
         self.has_settled = asyncio.Event()
         """Set once the first attempt has an outcome."""
+        self.memory = ServerMemory(options.store, config)
+        self.listing, self.instructions = self.memory.listing, self.memory.instructions
+        self._has_started = False
         self._number = number
         self._load = load
         self._changed = changed
@@ -84,6 +86,7 @@ class ServerConnection:
     def start(self) -> None:
         """Connect in the background, unless it is disabled."""
         if self.state != "disabled" and self._task is None:
+            self._has_started = True
             self._is_stopping = False
             self._task = asyncio.create_task(self._run(), name=f"mcp {self.config.name}")
 
@@ -134,7 +137,9 @@ class ServerConnection:
         return None if self._channel is not None and self._channel.has_ended else self._client
 
     async def connect(self) -> "Client | None":
-        """Return the client, after the server was started again if it has ended; None if that fails."""
+        """Return the client, after the server was started if it was not, or has ended; None if that fails."""
+        if not self._has_started:
+            self.start()
         if self.client is None and self._task is not None and self.state != "needs-auth":
             if self._attempted.is_set():
                 self._attempted.clear()
@@ -218,6 +223,7 @@ class ServerConnection:
                 self._connected_at = asyncio.get_running_loop().time()
                 self._read_identity(client)
                 self._note_problems(watch)
+                self.memory.keep(self.listing, self.instructions)
                 self._set_state("connected")
                 self._settle()
                 await self._serve(client, watch)
@@ -245,6 +251,10 @@ class ServerConnection:
     def _settle_failure(self) -> None:
         """An attempt that failed has an outcome now; the end of a connection that was good is not one."""
         if not self._attempted.is_set() and not self._wanted.is_set():
+            if not self.has_settled.is_set():
+                self.listing, self.instructions = ServerListing(), ""  # what was remembered is not there any more
+                self.memory.miss()
+                self._changed()
             self._settle()
 
     async def _open(self, stack: AsyncExitStack, watch: ConnectionWatch) -> "Client":
@@ -277,6 +287,7 @@ class ServerConnection:
                         async with asyncio.timeout(self.options.connect_timeout):
                             self.listing = await fetch_lists(client, kinds, self.listing, self.note)
                     self._note_problems(watch)
+                    self.memory.keep(self.listing, self.instructions)
                     self._changed()
                     await asyncio.sleep(_REFRESH_PAUSE)
         finally:
@@ -285,9 +296,9 @@ class ServerConnection:
                 await asyncio.wait([listening])
 
     async def _on_message(self, message: Any) -> None:
-        kind = _CHANGED_LISTS.get(getattr(message, "method", ""))
-        if kind is not None:
-            self._dirty.add(kind)
+        kinds = _CHANGED_LISTS.get(getattr(message, "method", ""), ())
+        if kinds:
+            self._dirty.update(kinds)
             self._wake.set()
 
     def _read_identity(self, client: "Client") -> None:

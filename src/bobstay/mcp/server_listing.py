@@ -1,4 +1,4 @@
-"""Lists of one MCP server: its tools, resources and prompts, read page by page."""
+"""Lists of one MCP server: its tools, resources, prompts and skills, read page by page."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from bobstay.mcp.clean_text import clean_line, clean_text
 from bobstay.mcp.failure_text import describe_failure
+from bobstay.mcp.skill_listing import ListedSkill, fetch_skills
 
 if TYPE_CHECKING:
     from mcp.client.client import Client
@@ -17,8 +18,8 @@ _MAX_PAGES = 100
 _MAX_LISTED = 5_000
 MAX_DESCRIPTION = 2_048
 """Characters of a tool's description that the model reads."""
-ListKind: TypeAlias = Literal["tools", "resources", "prompts"]
-LIST_KINDS: tuple[ListKind, ...] = ("tools", "resources", "prompts")
+ListKind: TypeAlias = Literal["tools", "resources", "prompts", "skills"]
+LIST_KINDS: tuple[ListKind, ...] = ("tools", "resources", "prompts", "skills")
 
 
 class ListedTool(Struct, frozen=True):
@@ -58,6 +59,7 @@ class ServerListing(Struct, frozen=True):
     tools: tuple[ListedTool, ...] = ()
     resources: tuple[ListedResource, ...] = ()
     prompts: tuple[ListedPrompt, ...] = ()
+    skills: tuple[ListedSkill, ...] = ()
 
 
 async def fetch_lists(
@@ -68,6 +70,7 @@ async def fetch_lists(
         "tools": _fetch_tools,
         "resources": _fetch_resources,
         "prompts": _fetch_prompts,
+        "skills": fetch_skills,
     }
     found: dict[str, Any] = {}
     for kind in kinds:

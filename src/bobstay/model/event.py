@@ -135,6 +135,8 @@ class InteractionOpened(InteractionEvent, frozen=True, tag="interaction_opened",
     """The call may destroy what cannot be restored: front ends offer no lasting permission for it."""
     agent: str = ""
     """Id of the sub-agent whose call it is; "" for the session's own."""
+    mcp_server: dict[str, str] = {}
+    """`name` and `source` of the MCP server whose tool is called; empty for other tools."""
 
 
 class InteractionClosed(InteractionEvent, frozen=True, tag="interaction_closed", omit_defaults=True):

@@ -44,6 +44,8 @@ class ToolReply(Struct, frozen=True, tag="tool_reply", omit_defaults=True):
     call_id: str
     content: tuple[ReplyPart, ...]
     is_error: bool = False
+    loads: tuple[str, ...] = ()
+    """Names of deferred tools whose schemas it loads: a vendor that knows references gets them, others the content."""
 
     @property
     def text(self) -> str:

@@ -61,6 +61,8 @@ def build_request(opened: InteractionOpened) -> Frame:
     body["tool_use_id"] = opened.call.id
     if opened.agent:
         body["agent_id"] = opened.agent
+    if opened.mcp_server:
+        body["mcp_server"] = opened.mcp_server
     if opened.kind != "permission":
         body["requires_user_interaction"] = True
     return body

@@ -45,11 +45,18 @@ def build_facts(session: AgentSession) -> Facts:
         output_style=session.output_style,
         commands=session.commands,
         agents=tuple(agent.name for agent in session.library.current.agents),
-        skills=tuple(skill_names(session.library.current, session.library.active)),
+        skills=_skills(session),
         plugins=tuple(session.library.plugin_rows),
         mcp_servers=tuple(session.servers.summary()) if session.servers is not None else (),
         plugin_errors=tuple(session.library.plugin_errors),
     )
+
+
+def _skills(session: AgentSession) -> tuple[str, ...]:
+    """Names of the skills, then of those that MCP servers offer."""
+    own = skill_names(session.library.current, session.library.active)
+    servers = session.servers.skills() if session.servers is not None else ()
+    return tuple(dict.fromkeys((*own, *(each.name for each in servers))))
 
 
 def build_encoder(session: AgentSession, *, partial: bool = False, replay: bool = False) -> EventEncoder:

@@ -57,7 +57,8 @@ class Anthropic:
                 self._headers["x-api-key"] = api_key
         self._headers.update(own)
         self._accepted = AcceptedFeatures(unsigned=not _is_vendor_host(base_url), origin=origin)
-        self._messages = self._encoder()
+        self._encoders: dict[frozenset[str], MessageEncoder] = {}
+        """By the deferred tools of a request, to which its results may refer."""
         self._tools = CachedEncoder(_encode_tools)
         self._system = CachedEncoder(_encode_system)
 
@@ -85,7 +86,8 @@ class Anthropic:
     def body(self, request: Request) -> bytes:
         """Encode the request. Parts that change from step to step come last, for prompt caching."""
         parts = [self._opening(request)]
-        tools = self._tools.encode((request.tools, request.hosted_search, self._accepted.eager))
+        deferred = self._accepted.deferred_tools(request)
+        tools = self._tools.encode((request.tools, request.hosted_search, self._accepted.eager, deferred))
         if tools:
             parts += (b',"tools":', tools)
         system = self._system.encode(request.system)
@@ -94,7 +96,7 @@ class Anthropic:
         for name, value in self._settings(request).items():
             parts += (b',"', name.encode(), b'":', to_json(value))
         parts.append(b',"messages":[')
-        encoded = self._messages.encode_all(request.messages, request.cache)
+        encoded = self._encoder(deferred).encode_all(request.messages, request.cache)
         parts.append(b",".join(_add_cache_breakpoints(request.messages, encoded)))
         parts.append(b"]}")
         return b"".join(parts)
@@ -111,7 +113,7 @@ class Anthropic:
                     raise
                 left -= 1
                 request = adapted
-                self._messages = self._encoder()
+                self._encoders.clear()
             else:
                 return reply
 
@@ -144,8 +146,11 @@ class Anthropic:
             betas = (*betas, INTERLEAVED_BETA)
         return betas
 
-    def _encoder(self) -> MessageEncoder:
-        return MessageEncoder(lambda message: _encode_message(message, self._accepted))
+    def _encoder(self, deferred: frozenset[str]) -> MessageEncoder:
+        if deferred not in self._encoders:
+            encoder = MessageEncoder(lambda message: _encode_message(message, self._accepted, deferred))
+            self._encoders[deferred] = encoder
+        return self._encoders[deferred]
 
     def _headers_for(self, request: Request) -> dict[str, str]:
         betas = self._betas(request)
@@ -161,20 +166,23 @@ def _is_vendor_host(base_url: str) -> bool:
     return host == "anthropic.com" or host.endswith(".anthropic.com")
 
 
-def _encode_tools(value: tuple[tuple[ToolSpec, ...], bool, bool]) -> bytes:
-    tools, hosted_search, eager = value
+def _encode_tools(value: tuple[tuple[ToolSpec, ...], bool, bool, frozenset[str]]) -> bytes:
+    tools, hosted_search, eager, deferred = value
     # Without it the server buffers a parameter until it is complete: minutes of silence for a long file.
     streamed = {"eager_input_streaming": True} if eager else {}
     entries: list[dict[str, Any]] = [
         {"name": tool.name, "description": tool.description, "input_schema": adapt_schema(tool.schema), **streamed}
-        for tool in tools
+        for tool in sorted(tools, key=lambda tool: tool.name in deferred)
     ]
+    later = [{**entry, "defer_loading": True} for entry in entries if entry["name"] in deferred]
+    del entries[len(entries) - len(later) :]
     if hosted_search:
         entries.append(SEARCH_TOOL)
     if not entries:
         return b""
+    # A deferred tool is no part of the cached prefix, and may not be marked.
     entries[-1] = {**entries[-1], "cache_control": {"type": "ephemeral"}}
-    return to_json(entries)
+    return to_json(entries + later)
 
 
 def _encode_system(sections: tuple[str, ...]) -> bytes:
@@ -201,16 +209,17 @@ def _add_cache_breakpoints(messages: tuple[Message, ...], encoded: list[bytes]) 
     return encoded
 
 
-def _encode_message(message: Message, accepted: AcceptedFeatures) -> bytes:
+def _encode_message(message: Message, accepted: AcceptedFeatures, deferred: frozenset[str]) -> bytes:
     thinking = accepted.returned_thinking(message)
-    content = [encoded for block in message.blocks if (encoded := _encode_block(block, thinking)) is not None]
+    encoded = (_encode_block(block, thinking, deferred) for block in message.blocks)
+    content = [block for block in encoded if block is not None]
     if not content:
         # The message had only another vendor's thinking, and cannot be dropped because roles must alternate.
         content = [{"type": "text", "text": "(nothing said)"}]
     return to_json({"role": message.role, "content": content})
 
 
-def _encode_block(block: Block, thinking: tuple[Thinking, ...]) -> dict[str, Any] | None:
+def _encode_block(block: Block, thinking: tuple[Thinking, ...], deferred: frozenset[str]) -> dict[str, Any] | None:
     match block:
         case Text(text):
             return {"type": "text", "text": text} if text.strip() else None
@@ -221,7 +230,7 @@ def _encode_block(block: Block, thinking: tuple[Thinking, ...]) -> dict[str, Any
         case ToolCall(identity, name, value):
             return {"type": "tool_use", "id": _sanitise_id(identity), "name": _sanitise_id(name), "input": value}
         case ToolReply():
-            return _encode_tool_result(block)
+            return _encode_tool_result(block, deferred)
 
 
 def _encode_image(image: Image) -> dict[str, Any]:
@@ -234,8 +243,11 @@ def _encode_thinking(thinking: Thinking) -> dict[str, Any]:
     return {"type": "thinking", "thinking": thinking.text, "signature": thinking.signature}
 
 
-def _encode_tool_result(reply: ToolReply) -> dict[str, Any]:
-    content = [
+def _encode_tool_result(reply: ToolReply, deferred: frozenset[str]) -> dict[str, Any]:
+    # A reference must lead to a tool of this request, and may not stand beside other content.
+    content: list[dict[str, Any]] = [
+        {"type": "tool_reference", "tool_name": name} for name in reply.loads if name in deferred
+    ] or [
         {"type": "text", "text": part.text} if isinstance(part, Text) else _encode_image(part)
         for part in reply.content
         if not isinstance(part, Text) or part.text.strip()

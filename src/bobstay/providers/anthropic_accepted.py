@@ -24,6 +24,8 @@ class AcceptedFeatures:
         """Thinking without a signature is sent back."""
         self.eager = True
         """Tools may request that their input is streamed as it is generated."""
+        self.references = True
+        """Tools may be deferred, and results may refer to them."""
         self.display = True
         """Requests may say how much of the thinking is shown."""
         self._thinks: dict[str, ThinkingSupport] = {}
@@ -44,6 +46,24 @@ class AcceptedFeatures:
         """Whether the model refuses a forced tool: any model with a thinking budget, and the newest models always."""
         enabled = thinking is not None and thinking["type"] == "enabled"
         return enabled or thinks in ("always", "between_tools") or model in self._unforced
+
+    def deferred_tools(self, request: Request) -> frozenset[str]:
+        """Return the tools to send as deferred: those that a result in `request` loads by a reference.
+
+        They are no part of the prefix that the server caches, so that loading one leaves that as it was. Claude 3 does
+        not know them, and models of others may ignore them.
+        """
+        if not self.references or "claude" not in request.model or "claude-3" in request.model:
+            return frozenset()
+        loaded = {
+            name
+            for message in request.messages
+            for block in message.blocks
+            if isinstance(block, ToolReply)
+            for name in block.loads
+        }
+        found = frozenset(tool.name for tool in request.tools if tool.is_deferred and tool.name in loaded)
+        return found if len(found) < len(request.tools) else frozenset()
 
     def returned_thinking(self, message: Message) -> tuple[Thinking, ...]:
         """Return the thinking in `message` to send back: all or none, since the server refuses a part of it."""
@@ -102,6 +122,9 @@ class AcceptedFeatures:
     def _learn_field(self, text: str) -> bool:
         if "eager_input_streaming" in text and self.eager:
             self.eager = False
+            return True
+        if ("defer_loading" in text or "ool_reference" in text or "ool reference" in text) and self.references:
+            self.references = False
             return True
         if "display" in text and "thinking" in text and self.display:
             self.display = False

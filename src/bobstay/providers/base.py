@@ -23,6 +23,8 @@ class ToolSpec(Struct, frozen=True):
     name: str
     description: str
     schema: dict[str, Any]
+    is_deferred: bool = False
+    """Its schema was left out until a search loaded it."""
 
 
 class Request(Struct, frozen=True):

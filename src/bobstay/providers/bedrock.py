@@ -33,6 +33,7 @@ class Bedrock(Anthropic):
         # Signatures of thinking are valid wherever the model is offered, so its origin is Anthropic here too.
         self._accepted = AcceptedFeatures(unsigned=False)
         self._accepted.eager = False
+        self._accepted.references = False  # they need a beta that not every model there accepts
         self._headers["accept"] = CONTENT_TYPE
         del self._headers["anthropic-version"]
         betas = self._headers.pop("anthropic-beta", "")

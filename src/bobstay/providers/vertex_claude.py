@@ -18,6 +18,7 @@ class VertexClaude(Anthropic):
         self._endpoint = endpoint
         # Signatures of thinking are valid wherever the model is offered, so its origin is Anthropic here too.
         self._accepted = AcceptedFeatures(unsigned=False)
+        self._accepted.references = False  # they need a beta that not every model there accepts
         del self._headers["anthropic-version"]
 
     def _opening(self, request: Request) -> bytes:

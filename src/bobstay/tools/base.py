@@ -52,6 +52,8 @@ class Outcome(Struct, frozen=True):
     """Events that follow the reply, such as the text of a skill."""
     reminder: str = ""
     """What the model is told beside the result: instruction files that apply to what was read."""
+    loads: tuple[str, ...] = ()
+    """Names of deferred tools that the model may see from now on."""
     structured: Any = None
     """Set only by the tool that ends a run with structured output."""
 
@@ -158,6 +160,11 @@ class Tool(ABC, Generic[A]):
     """Kind of interaction a person sees when this tool needs approval."""
     needs: ClassVar[Need] = ""
     """Stored beside the schema, so that offering a tool does not import it."""
+
+    @property
+    def mcp_server(self) -> dict[str, str]:
+        """`name` and `source` of the MCP server it belongs to; empty for other tools."""
+        return {}
 
     def read_only(self, args: A, context: Context) -> bool:
         return False

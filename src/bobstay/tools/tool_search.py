@@ -52,7 +52,8 @@ class ToolSearch(Tool[ToolSearchArgs]):
             return Outcome("No matching deferred tools found. Try other words, or fewer.", display=display)
         by_name = {tool.name: tool for tool in tools}
         lines = [f"{name}: {_first_line(by_name[name].description)}" for name in names]
-        return Outcome("Loaded; you can call them now:\n" + "\n".join(lines), display=display)
+        text = "Loaded; you can call them now:\n" + "\n".join(lines)
+        return Outcome(text, display=display, loads=tuple(names))
 
 
 def _first_line(text: str) -> str:

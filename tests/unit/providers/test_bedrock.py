@@ -383,3 +383,14 @@ async def test_every_byte_in_a_packet_of_its_own_changes_nothing(server: ModelSe
     token = server.play("slow", Step(blocks=[Say("Hello, ünï."), Call("Read", {"file_path": "a"})], slice=1))
     blocks = blocks_of(await chunks_of(bedrock(server, http), request(token, model=MODEL, tools=(TOOL,))))
     assert blocks[0] == Text("Hello, ünï.")
+
+
+async def test_tools_that_a_search_found_are_sent_whole(server: ModelServer, http: HttpClient) -> None:
+    """H1-6: to defer them needs a beta there."""
+    found = ToolSpec("mcp__a__found", "Is found.", {"type": "object"}, is_deferred=True)
+    called = Message("assistant", (ToolCall("t1", "ToolSearch", {}),))
+    reply = Message("user", (ToolReply("t1", (Text("Loaded"),), loads=(found.name,)),))
+    messages = (Message("user", (Text("go"),)), called, reply)
+    await chunks_of(bedrock(server, http), request("", model=MODEL, messages=messages, tools=(TOOL, found)))
+    assert server.refused == []
+    assert [tool.get("defer_loading") for tool in server.requests[0].body["tools"]] == [None, None]

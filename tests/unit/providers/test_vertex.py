@@ -286,5 +286,16 @@ async def test_a_gateway_that_signs_in_itself_gets_its_own_token_only(server: Mo
     assert server.refused == []
 
 
+async def test_tools_that_a_search_found_are_sent_whole(signed_in: ModelServer, http: HttpClient) -> None:
+    """H1-6: to defer them needs a beta there."""
+    found = ToolSpec("mcp__a__found", "Is found.", {"type": "object"}, is_deferred=True)
+    called = Message("assistant", (ToolCall("t1", "ToolSearch", {}),))
+    reply = Message("user", (ToolReply("t1", (Text("Loaded"),), loads=(found.name,)),))
+    messages = (Message("user", (Text("go"),)), called, reply)
+    await chunks_of(vertex(signed_in, http), request("", model=CLAUDE, messages=messages, tools=(TOOL, found)))
+    assert signed_in.refused == []
+    assert [tool.get("defer_loading") for tool in signed_in.requests[0].body["tools"]] == [None, None]
+
+
 def _unpadded(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -2708,6 +2708,13 @@ export interface components {
              * @default
              */
             agent: string;
+            /**
+             * @description `name` and `source` of the MCP server whose tool is called; empty for other tools.
+             * @default {}
+             */
+            mcp_server: {
+                [key: string]: string;
+            };
         };
         /**
          * InteractionOpenedFrame
@@ -4515,6 +4522,11 @@ export interface components {
             content: (components["schemas"]["Text"] | components["schemas"]["Image"])[];
             /** @default false */
             is_error: boolean;
+            /**
+             * @description Names of deferred tools whose schemas it loads: a vendor that knows references gets them, others the content.
+             * @default []
+             */
+            loads: string[];
         };
         /**
          * ToolStarted

@@ -198,6 +198,7 @@ def _from_permission_request(request: dict[str, Any]) -> InteractionOpened:
         text(request, "blocked_path"),
         text(request, "description") or text(request, "title"),
         destructive=_is_destructive(call),
+        mcp_server={name: each for name, each in record(request, "mcp_server").items() if isinstance(each, str)},
     )
 
 
