@@ -1,7 +1,7 @@
 """The MCP servers of a session: connected in the background, and what they add to its tools, commands and prompts."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -109,11 +109,19 @@ def connect_servers(parts: SessionParts, toolbox: Toolbox, host: HostPorts) -> S
     Raises:
         ValueError: the command line names a configuration that cannot be read.
     """
-    start = parts.start
-    found = collect_servers(_sources(start, parts.library))
-    start.warnings.extend(found.notices)
-    for server in found.servers:
-        start.redactor.add_secrets(server.secrets)
+    found = collect_servers(_sources(parts.start, parts.library))
+    parts.start.warnings.extend(found.notices)
+    servers = start_servers(found.servers, parts, toolbox, host)
+    return SessionServers(servers, parts, toolbox, named=found.has_dynamic)
+
+
+def start_servers(
+    configs: Iterable[McpServerConfig], parts: SessionParts, toolbox: Toolbox, host: HostPorts
+) -> McpServers:
+    """Begin to connect servers for the agent whose toolbox this is."""
+    start, configs = parts.start, tuple(configs)
+    for config in configs:
+        start.redactor.add_secrets(config.secrets)
     environment = start.environment
     options = McpOptions(
         cwd=start.cwd,
@@ -129,9 +137,9 @@ def connect_servers(parts: SessionParts, toolbox: Toolbox, host: HostPorts) -> S
         auth=_make_auth(start, environment.paths),
         notice=start.warnings.append,
     )
-    servers = McpServers(found.servers, options, ports)
+    servers = McpServers(configs, options, ports)
     servers.start()
-    return SessionServers(servers, parts, toolbox, named=found.has_dynamic)
+    return servers
 
 
 async def _elicit(toolbox: Toolbox, host: HostPorts, request: ElicitationRequest) -> ElicitationAnswer:

@@ -128,7 +128,7 @@ def test_agents_of_a_host_can_be_added_later(folders: UserFolders) -> None:
 
 def test_the_bundled_commands_are_for_people_and_can_be_replaced(folders: UserFolders) -> None:
     found = library(folders)
-    assert [each.name for each in found.commands] == ["init", "review", "security-review"]
+    assert [each.name for each in found.commands] == ["commit", "init", "review", "security-review"]
     assert not any(each.model_invocable for each in found.commands)
     assert command(found, "review").fork
     folders.write("work/.claude/commands/init.md", "OURS")
