@@ -22,6 +22,11 @@ class BackgroundTasks:
         self._running: dict[str, Frame] = {}
         self._agents = AgentFrames(session_id)
 
+    @property
+    def agent_stats(self) -> Frame:
+        """How many sub-agents there were, for the result of a turn."""
+        return self._agents.stats
+
     def of_agent(self, agent: str, event: Event) -> list[Frame]:
         """Frames for an event of the sub-agent with this id."""
         before = self._agents.running
