@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bobstay.assembly.build_agent import parse_effort
+from bobstay.assembly.local_commands import BUILT_IN, BUILT_IN_ROWS
 from bobstay.assembly.server_connector import ServerConnector
 from bobstay.assembly.session_hooks import SessionHooks, read_hook_entries
 from bobstay.assembly.session_library import SessionLibrary
@@ -16,6 +17,7 @@ from bobstay.library.command_call import CommandCall, format_call, split_argumen
 from bobstay.library.command_text import Expansion, expand_command
 from bobstay.library.definition import CommandDefinition
 from bobstay.library.definition_body import BodyUnreadableError, read_body
+from bobstay.library.listing import command_rows, slash_names
 from bobstay.library.shell_substitution import UnsafeInsertError
 from bobstay.model.event import Durable
 from bobstay.model.ids import new_id
@@ -91,8 +93,18 @@ class CommandRunner:
             effort=parse_effort(command.effort),
         )
 
-    def prompt_rows(self) -> list[dict[str, Any]]:
-        """The prompts of MCP servers as commands, as the answer to `initialize` lists them."""
+    def names(self) -> tuple[str, ...]:
+        """The names of all commands that a person may call."""
+        own = slash_names(self._library.current, self._library.active)
+        return (*sorted({*own, *BUILT_IN, *(row["name"] for row in self._prompt_rows())}),)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The same commands, as the answer to `initialize` lists them."""
+        own = command_rows(self._library.current, self._library.active)
+        return [*own, *self._prompt_rows(), *BUILT_IN_ROWS]
+
+    def _prompt_rows(self) -> list[dict[str, Any]]:
+        """The prompts of MCP servers as commands."""
         if self._servers.current is None:
             return []
         commands = self._servers.current.servers.commands()

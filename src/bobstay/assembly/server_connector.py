@@ -1,7 +1,7 @@
 """Connects the MCP servers of a session when it has some, and waits for them before its first turn."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bobstay.assembly.server_presence import HostPorts, may_have_servers
 from bobstay.assembly.session_parts import SessionParts
@@ -23,6 +23,8 @@ class ServerConnector:
         self._toolbox = toolbox
         self._host = host
         self._is_first = True
+        self.of_host: dict[str, Any] = {}
+        """The servers that the host gave last, by name."""
 
     def begin(self) -> None:
         """Begin to connect in the background, if the session can have servers.
@@ -41,6 +43,13 @@ class ServerConnector:
             self.current = connect_servers(self._parts, self._toolbox, self._host)
             self._toolbox.refresh = self.current.refresh
         return self.current
+
+    async def set_host_servers(self, entries: dict[str, Any]) -> dict[str, Any]:
+        """Connect the servers that a host gives instead of those it gave before; returns what changed."""
+        self.of_host = entries
+        servers = self.connect()
+        servers.named = True
+        return await servers.servers.set_servers(entries, self._parts.start.environment.all_variables)
 
     async def prepare_turn(self) -> list[Prompted]:
         """Wait for servers before the first turn. Returns what the model is told before the next prompt."""

@@ -59,6 +59,12 @@ class SessionLibrary:
             for each in self.plugins
         ]
 
+    def reload(self, start: StartContext) -> None:
+        """Read all definitions again, also those of plugins."""
+        again = load_library(start)
+        self.current, self.plugins, self._problems = again.current, again.plugins, again._problems  # noqa: SLF001 - of its own kind
+        self._nested = None
+
     def activate(self, command: CommandDefinition) -> None:
         """A command or skill was called: what it brings holds from now on."""
         for listener in self.listeners:
