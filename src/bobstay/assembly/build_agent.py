@@ -21,7 +21,10 @@ def build_agent(
     spent: float,
     lead: AgentDefinition | None = None,
 ) -> Agent:
-    """Build the session's own agent; `spent` is what the session has cost so far, `lead` its definition, if any."""
+    """Build the session's own agent; `lead` is its definition, if any.
+
+    `spent` is what the session cost before this process, less what the sessions before it cost in this process.
+    """
     options, settings = start.options, start.loaded.settings
     retries, blocks = start.environment.max_retries, start.environment.stop_hook_blocks
     return Agent(

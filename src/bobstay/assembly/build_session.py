@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bobstay.assembly.agent_memory import open_memory, select_tools
 from bobstay.assembly.build_agent import budget, build_agent
 from bobstay.assembly.hook_lifecycle import HookLifecycle
+from bobstay.assembly.log_observers import observe_log, replay_log
 from bobstay.assembly.prompt_facts import build_prompt
 from bobstay.assembly.provider_access import resolve_provider_access
 from bobstay.assembly.server_connector import ServerConnector
 from bobstay.assembly.server_presence import HostPorts
-from bobstay.assembly.session import AgentSession, Closer, Mirror
+from bobstay.assembly.session import AgentSession, Closer
 from bobstay.assembly.session_hooks import HookWatcher
-from bobstay.assembly.session_library import activate_skill
 from bobstay.assembly.session_log import OpenedLog, open_log
 from bobstay.assembly.session_parts import SessionParts, build_parts
-from bobstay.assembly.start_context import StartContext
+from bobstay.assembly.start_context import Predecessor, StartContext
 from bobstay.assembly.tool_services import attach_mentioned, coordinates, select_for_coordinator
-from bobstay.assembly.trust_policy import UntrustedJudge, build_settings_writer
+from bobstay.assembly.trust_policy import UntrustedJudge
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.config.settings_files import BrokenSettings
@@ -28,22 +29,20 @@ from bobstay.engine.agent_tree import AgentLimits, AgentSpawner, AgentTree, Chil
 from bobstay.engine.auto_mode import AutoModeApproval
 from bobstay.engine.driver import Driver
 from bobstay.engine.engine_ports import Answer, Approver
-from bobstay.engine.journal import Journal, LogObserver
 from bobstay.engine.reminders import INSTRUCTIONS
 from bobstay.engine.running_agent import ParentAgent
 from bobstay.engine.tool_environment import ToolEnvironment
 from bobstay.engine.toolbox import Toolbox
 from bobstay.engine.turn_hooks import instructions_loaded, judge_task
-from bobstay.git_files.git_directory import is_worktree_beside
 from bobstay.hooks.hook_event import NO_OPINION, HookCall, HookFacts, HookName, HookOutcome, Hooks
-from bobstay.model.event import Durable, InteractionOpened, PermissionsChanged
+from bobstay.model.event import InteractionOpened
 from bobstay.permissions.policy import Policy
 from bobstay.sessions.log import LogError
 from bobstay.tools.base import Tool
 
 if TYPE_CHECKING:
     from bobstay.assembly.command_runner import CommandRunner
-    from bobstay.sessions.claude_projection import ClaudeProjection
+    from bobstay.assembly.session_transcripts import SessionTranscripts
 
 
 class StartError(Exception):
@@ -77,16 +76,18 @@ async def open_session(  # noqa: PLR0913 - the one place where a caller gives al
     hook_watcher: HookWatcher | None = None,
     history: OpenedLog | None = None,
     ports: HostPorts | None = None,
+    predecessor: Predecessor | None = None,
 ) -> AgentSession:
     """Build a session. `history` is a log that the caller has already opened, to continue with.
 
-    `ports` are what a host does for MCP servers.
+    `ports` are what a host does for MCP servers. `predecessor` is the session that this one takes the place of.
 
     Raises:
         StartError: with a text for a person.
     """
+    environment = environment or Environment.read()
     try:
-        start = _prepare(options, environment or Environment.read(), history)
+        start = _prepare(options, environment, history, predecessor)
         try:
             session = await _assemble(
                 start, approver or NoApprover(), hooks or NoHooks(), tools, hook_watcher, ports or HostPorts()
@@ -96,6 +97,15 @@ async def open_session(  # noqa: PLR0913 - the one place where a caller gives al
             raise
     except (BrokenSettings, LogError, ValueError, OSError, msgspec.ValidationError) as error:
         raise StartError(_error_text(error)) from error
+    session.open_next = partial(
+        open_session,
+        approver=approver,
+        hooks=hooks,
+        tools=tools,
+        environment=environment,
+        hook_watcher=hook_watcher,
+        ports=ports,
+    )
     days = start.loaded.settings.cleanup_period_days
     if days is not None and history is None:  # a server that owns the logs cleans up itself
         from bobstay.assembly.session_cleanup import start_cleanup
@@ -119,7 +129,9 @@ async def check_start(options: Options, environment: Environment) -> None:
     await access.routes.close()
 
 
-def _prepare(options: Options, environment: Environment, history: OpenedLog | None) -> StartContext:
+def _prepare(
+    options: Options, environment: Environment, history: OpenedLog | None, predecessor: Predecessor | None
+) -> StartContext:
     """Read the settings, choose the model and open the log: every step that can fail because of user input."""
     if options.json_schema is not None:
         from bobstay.tools.schema import check_answer_schema
@@ -141,7 +153,7 @@ def _prepare(options: Options, environment: Environment, history: OpenedLog | No
     models = (model, *(options.fallback_models or loaded.settings.fallbacks))
     warnings += access.routes.list_warnings(models, budget(options, loaded.settings.max_budget_usd))
     return StartContext(
-        options, environment, loaded, access.cwd, access.routes, model, access.redactor, history, warnings
+        options, environment, loaded, access.cwd, access.routes, model, access.redactor, history, warnings, predecessor
     )
 
 
@@ -155,10 +167,12 @@ async def _assemble(
 ) -> AgentSession:
     """Build the session, each part from those before it."""
     parts = build_parts(start, approver, host, tools, watcher)
-    tree = AgentTree(cache(partial(_build_children, parts)), parts.running, start.redactor, AgentLimits())
+    transcripts = _open_transcripts(start)
+    children = cache(partial(_build_children, parts, transcripts, ports))
+    tree = AgentTree(children, parts.running, start.redactor, AgentLimits())
     spawner = AgentSpawner(tree, ParentAgent(parts.journal))
-    projection = _build_projection(start)
-    toolbox = _build_toolbox(parts, spawner, projection)
+    memory = open_memory(parts.lead, start) if parts.lead is not None and parts.lead.memory else None
+    toolbox = _build_toolbox(parts, spawner, transcripts.main.path if transcripts is not None else "")
     services = toolbox.tool_environment.services
     servers = ServerConnector(parts, toolbox, ports)
     servers.begin()
@@ -167,11 +181,16 @@ async def _assemble(
     if not start.options.disable_slash_commands:
         commands = services.skills = cache(partial(_build_commands, parts, toolbox, spawner, servers))
     prompt = build_prompt(
-        start, toolbox.tool_environment, parts.instructions, parts.library, toolbox.registry, parts.lead
+        start, toolbox.tool_environment, parts.instructions, parts.library, toolbox.registry, parts.lead, memory
     )
-    agent = build_agent(start, toolbox, parts.policy, prompt.system, parts.journal.state.cost, parts.lead)
+    spent_before = parts.journal.state.cost - (start.predecessor.spent if start.predecessor is not None else 0.0)
+    if memory is not None:
+        parts.policy.memory = memory.folder
+    agent = build_agent(start, toolbox, parts.policy, prompt.system, spent_before, parts.lead)
     tree.add_root(agent)
-    _observe(parts, toolbox, tree)
+    observe_log(parts, toolbox, tree)
+    if transcripts is not None:
+        parts.journal.listeners.append(transcripts.main.write)
     lifecycle = HookLifecycle(parts.hooks, toolbox, start, parts.journal)
     session_start = await lifecycle.begin()
     if any(reminder.why == INSTRUCTIONS for reminder in prompt.opening):
@@ -187,13 +206,15 @@ async def _assemble(
         commands=commands,
         servers=servers,
         can_bypass=parts.can_bypass,
-        closers=_list_closers(parts, tree, toolbox, lifecycle, servers),
-        mirror=_attach_projection(parts.journal, start, projection),
+        lifecycle=lifecycle,
+        closers=_list_closers(parts, tree, toolbox, lifecycle, servers, transcripts),
+        mirror=transcripts.drain if transcripts is not None else None,
+        initial_prompt=parts.initial_prompt,
     )
 
 
-def _build_toolbox(parts: SessionParts, spawner: AgentSpawner, projection: "ClaudeProjection | None") -> Toolbox:
-    """Build the toolbox of the session's own agent."""
+def _build_toolbox(parts: SessionParts, spawner: AgentSpawner, transcript: str) -> Toolbox:
+    """Build the toolbox of the session's own agent. `transcript` is that for hosts, if there is one."""
     start, policy, registry, lead = parts.start, parts.policy, parts.tools.registry, parts.lead
     tool_environment = ToolEnvironment(
         session_id=start.session_id,
@@ -204,16 +225,16 @@ def _build_toolbox(parts: SessionParts, spawner: AgentSpawner, projection: "Clau
         services=msgspec.structs.replace(parts.services, agents=spawner),
     )
     auto = AutoModeApproval(parts.build_advisor)
-    _replay(start, tool_environment, policy, auto)
+    replay_log(start, tool_environment, policy, auto)
     if lead is not None:
-        registry = registry.select(lead.tools, lead.disallowed_tools)
+        registry = registry.select(select_tools(lead), lead.disallowed_tools)
     toolbox = Toolbox(
         select_for_coordinator(registry) if coordinates(start) else registry,
         judge=policy if start.loaded.trusted else UntrustedJudge(policy),
         approver=parts.approver,
         hooks=parts.hooks,
         tool_environment=tool_environment,
-        facts=_hook_facts(start, tool_environment, policy, projection),
+        facts=_hook_facts(start, tool_environment, policy, transcript),
         redactor=start.redactor,
         auto=auto,
         concurrency=start.loaded.settings.max_concurrent_tools or 10,
@@ -223,10 +244,10 @@ def _build_toolbox(parts: SessionParts, spawner: AgentSpawner, projection: "Clau
     return toolbox
 
 
-def _build_children(parts: SessionParts) -> ChildBuilder:
+def _build_children(parts: SessionParts, transcripts: "SessionTranscripts | None", ports: HostPorts) -> ChildBuilder:
     from bobstay.assembly.child_agents import ChildAgents
 
-    return ChildAgents(parts)
+    return ChildAgents(parts, transcripts, ports)
 
 
 def _build_commands(
@@ -237,57 +258,34 @@ def _build_commands(
     return CommandRunner(parts.start, parts.library, toolbox, spawner, servers)
 
 
-def _observe(parts: SessionParts, toolbox: Toolbox, tree: AgentTree) -> None:
-    """Let every part with state follow the log."""
-    policy, writer = parts.policy, build_settings_writer(parts.start)
-    observers: list[LogObserver] = [policy, toolbox.tool_environment, parts.background, writer]
-    if toolbox.auto is not None:
-        observers.append(toolbox.auto)
-    parts.journal.observers += observers
-    tree.observers.append(partial(_share_permissions, (policy, writer)))
-    parts.library.listeners.append(partial(activate_skill, parts.start, parts.hooks, policy))
-    parts.background.record_lost()
-
-
 def _list_closers(
-    parts: SessionParts, tree: AgentTree, toolbox: Toolbox, lifecycle: HookLifecycle, servers: ServerConnector
+    parts: SessionParts,
+    tree: AgentTree,
+    toolbox: Toolbox,
+    lifecycle: HookLifecycle,
+    servers: ServerConnector,
+    transcripts: "SessionTranscripts | None",
 ) -> tuple[Closer, ...]:
     closers: list[Closer] = [tree.close, toolbox.close]
     if parts.languages is not None:
         closers.append(parts.languages.close)
     closers += [servers.close, parts.shells.close, lifecycle.end, parts.start.routes.close]
+    if transcripts is not None:
+        closers.append(transcripts.close)
     if folder := parts.start.history.scratch:
         closers.append(lambda: _remove_folder(folder))
     return tuple(closers)
 
 
-def _share_permissions(observers: tuple[LogObserver, ...], event: Durable) -> None:
-    """Apply what a person allowed a sub-agent for good to the whole session."""
-    if isinstance(event, PermissionsChanged):
-        for observer in observers:
-            observer.apply(event)
-
-
-def _hook_facts(
-    start: StartContext, tool_environment: ToolEnvironment, policy: Policy, projection: "ClaudeProjection | None"
-) -> HookFacts:
-    transcript = projection.path if projection is not None else start.history.log.path
+def _hook_facts(start: StartContext, tool_environment: ToolEnvironment, policy: Policy, transcript: str) -> HookFacts:
     return HookFacts(
         lambda: {
             "session_id": start.session_id,
-            "transcript_path": transcript,
+            "transcript_path": transcript or start.history.log.path,
             "cwd": str(tool_environment.cwd),
             "permission_mode": policy.mode,
         }
     )
-
-
-def _attach_projection(journal: Journal, start: StartContext, projection: "ClaudeProjection | None") -> Mirror | None:
-    if projection is None:
-        return None
-    projection.resume([envelope for envelope in start.history.branch if not envelope.agent])
-    journal.listeners.append(projection.write)
-    return lambda: (projection.path, projection.drain())
 
 
 def _resolve_directory(requested: str | None) -> str:
@@ -302,37 +300,14 @@ def _resolve_directory(requested: str | None) -> str:
     return folder
 
 
-def _replay(start: StartContext, tool_environment: ToolEnvironment, policy: Policy, auto: AutoModeApproval) -> None:
-    """Bring the folds that a resumed session continues up to its last entry. Rules and mode begin anew."""
-    for envelope in start.history.branch:
-        if not envelope.agent:
-            tool_environment.apply(envelope.event)
-            auto.apply(envelope.event)
-        start.redactor.remember_placeholders(envelope.event)
-    if tool_environment.root != tool_environment.origin:  # it was left in a worktree
-        # A log grants nothing by itself: only a worktree of the same repository is entered again.
-        if tool_environment.root.is_dir() and is_worktree_beside(str(tool_environment.root), start.cwd):
-            policy.set_root(str(tool_environment.root))
-            policy.set_cwd(str(tool_environment.cwd))
-            return
-        gone = tool_environment.root
-        tool_environment.set_root(tool_environment.origin)
-        start.warnings.append(f"The worktree {gone} is gone or another one: the session works in {start.cwd} again.")
-
-
-def _build_projection(start: StartContext) -> "ClaudeProjection | None":
-    """Build the writer of a transcript in the official SDK's format, if that SDK drives this session."""
-    options, entrypoint = start.options, start.environment.entrypoint
-    if not (entrypoint or options.session_mirror) or options.no_session_persistence:
+def _open_transcripts(start: StartContext) -> "SessionTranscripts | None":
+    """Open the transcripts in the official SDK's format, if that SDK drives this session."""
+    options = start.options
+    if not (start.environment.entrypoint or options.session_mirror) or options.no_session_persistence:
         return None
-    from bobstay.context.git_status import current_branch, find_repository
-    from bobstay.sessions.claude_projection import ClaudeProjection, TranscriptOrigin
-    from bobstay.version import PROTOCOL_LEVEL
+    from bobstay.assembly.session_transcripts import SessionTranscripts
 
-    repository = find_repository(start.cwd)
-    branch = current_branch(repository) if repository else ""
-    origin = TranscriptOrigin(start.session_id, start.cwd, PROTOCOL_LEVEL, entrypoint or "cli", branch)
-    return ClaudeProjection(start.environment.paths.claude, origin, mirror=options.session_mirror)
+    return SessionTranscripts(start)
 
 
 async def _remove_folder(folder: str) -> None:

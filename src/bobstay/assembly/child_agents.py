@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from bobstay.assembly.agent_memory import open_memory, select_tools
 from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.build_agent import parse_effort
+from bobstay.assembly.server_binding import ServerBinding
+from bobstay.assembly.server_presence import HostPorts
 from bobstay.assembly.session_hooks import read_hook_entries
 from bobstay.assembly.session_library import read_prompt, skill_text
 from bobstay.assembly.session_parts import SessionParts
@@ -28,7 +31,7 @@ from bobstay.engine.toolbox import Toolbox
 from bobstay.hooks.hook_event import AgentFacts, HookFacts, Hooks
 from bobstay.library.definition import AgentDefinition, DefinitionOrigin
 from bobstay.model.agent_events import AgentStarted
-from bobstay.model.event import Prompted
+from bobstay.model.event import Noted, Prompted
 from bobstay.permissions.policy import Policy
 from bobstay.tools.agent_service import AgentRequest
 from bobstay.tools.base import Need
@@ -36,7 +39,8 @@ from bobstay.tools.tool_error import ToolError
 from bobstay.tools.tool_registry import ToolRegistry
 
 if TYPE_CHECKING:
-    pass
+    from bobstay.assembly.agent_servers import AgentServers
+    from bobstay.assembly.session_transcripts import SessionTranscripts
 
 IDENTITY = """\
 You are a sub-agent of bobstay, a coding agent. Another agent gave you one task; nobody else talks to you. Do all of \
@@ -54,9 +58,13 @@ _LONGEST_WAIT = 600.0
 class ChildAgents:
     """Implements `ChildBuilder` of the engine."""
 
-    def __init__(self, session: SessionParts) -> None:
+    def __init__(self, session: SessionParts, transcripts: "SessionTranscripts | None", ports: HostPorts) -> None:
+        """`transcripts` are those for hosts, if there are any; `ports` are what a host does for MCP servers."""
         self._session = session
+        self._transcripts = transcripts
+        self._ports = ports
         self._library = session.library
+        self._binding = ServerBinding(session.start.cwd, session.library.current.agents)
 
     async def prepare(self, request: AgentRequest, parent: ParentAgent) -> AgentStarted:
         definition = self._find(request.type)
@@ -103,7 +111,10 @@ class ChildAgents:
     ) -> ChildEngine:
         session, definition = self._session, self._find(started.agent_type)
         await self._restore_worktree(started)
+        memory = open_memory(definition, session.start)
         policy = session.policy.for_agent(started.mode, started.worktree)
+        if memory is not None:
+            policy.memory = memory.folder
         shells = session.shells.for_agent(started.id)
         instructions = InstructionFiles(session.instructions.scope)
         services = build_services(
@@ -126,7 +137,9 @@ class ChildAgents:
             approver=session.approver,
             hooks=self._hooks(definition),
             tool_environment=tool_environment,
-            facts=_facts(started, parent.toolbox.facts, tool_environment, policy),
+            facts=_facts(
+                started, parent.toolbox.facts, tool_environment, policy, self._open_transcript(started, journal)
+            ),
             redactor=session.start.redactor,
             auto=auto,
             concurrency=session.start.loaded.settings.max_concurrent_tools or 10,
@@ -140,15 +153,50 @@ class ChildAgents:
         background = BackgroundCommands(journal, shells, spawner.running)
         journal.observers.append(background)
 
+        servers = self._find_servers(definition, toolbox, policy)
+
         async def close() -> str:
+            if servers is not None:
+                await servers.close()
             await toolbox.close()
             await shells.close()
             return await _leave_worktree(started, session.environment)
 
-        agent = self._build_agent(started, definition, toolbox, parent)
+        agent = self._build_agent(started, definition, toolbox, parent, memory.text if memory is not None else "")
         opening = [] if journal.state.messages else [*_opening(instructions), *self._preloaded(definition)]
         driver = Driver(agent, journal, opening=opening, origin="harness")
-        return ChildEngine(driver, lambda: background.wait(_LONGEST_WAIT), close)
+        prepare = servers.ready if servers is not None else None
+        return ChildEngine(driver, lambda: background.wait(_LONGEST_WAIT), close, prepare)
+
+    def _open_transcript(self, started: AgentStarted, journal: ChildJournal) -> str:
+        """Write a transcript for hosts from now on, if they read any; returns its path."""
+        if self._transcripts is None:
+            return ""
+        transcript = self._transcripts.of_agent(started)
+        journal.listeners.append(transcript.write)
+        return transcript.path
+
+    def _find_servers(self, definition: AgentDefinition, toolbox: Toolbox, policy: Policy) -> "AgentServers | None":
+        """The MCP servers that a definition names; their tools are this sub-agent's only."""
+        if "mcpServers" in definition.withheld and definition.origin.source != "plugin":
+            self._session.notes.tell(
+                Noted(
+                    f"The MCP servers of the agent {definition.name} were not started, because nobody has trusted "
+                    f"its folder. Look at {definition.origin.file}, then trust the folder (bobstay trust).",
+                    "warning",
+                    "agent_mcp_blocked",
+                    definition.name,
+                )
+            )
+        if not definition.mcp_servers:
+            return None
+        if changed := self._binding.find_changed(definition):
+            text = f"The MCP servers of the agent {definition.name} were not started: {changed} was changed since the "
+            self._session.notes.tell(Noted(f"{text}session began. Look at it, then begin a new session.", "warning"))
+            return None
+        from bobstay.assembly.agent_servers import find_agent_servers
+
+        return find_agent_servers(definition, self._session, toolbox, policy, self._ports)
 
     def _find(self, type_: str) -> AgentDefinition:
         """Find a definition by its name, whatever the case.
@@ -194,15 +242,16 @@ class ChildAgents:
         unmet: set[Need] = {"person", "schema"}
         if started.depth >= AgentLimits().depth:
             unmet.add("agents")
-        return self._session.tools.registry.select(definition.tools, definition.disallowed_tools, unmet)
+        return self._session.tools.registry.select(select_tools(definition), definition.disallowed_tools, unmet)
 
     def _build_agent(
-        self, started: AgentStarted, definition: AgentDefinition, toolbox: Toolbox, parent: Agent
+        self, started: AgentStarted, definition: AgentDefinition, toolbox: Toolbox, parent: Agent, memory: str
     ) -> Agent:
         """Build the agent: that of its parent, with what the definition changes."""
         root, spent_before = self._session.journal, parent.spent_before
         surroundings = (text for text in parent.system if text.startswith("<environment>"))
-        system = (f"{IDENTITY}\n\n{_require_prompt(definition)}".strip(), *surroundings)
+        parts = (IDENTITY, _require_prompt(definition), memory)
+        system = ("\n\n".join(part for part in parts if part).strip(), *surroundings)
         allowed = parent.limits.turns
         if allowed is not None and not started.background:
             allowed = max(1, allowed - steps_of(root.state))
@@ -226,8 +275,11 @@ class ChildAgents:
         return coordinates(session.start) and can_use_hosted_search(session.start, session.policy, services)
 
 
-def _facts(started: AgentStarted, parent: HookFacts, tool_environment: ToolEnvironment, policy: Policy) -> HookFacts:
-    agent = AgentFacts(started.id, started.agent_type, str(parent().get("transcript_path", "")))
+def _facts(
+    started: AgentStarted, parent: HookFacts, tool_environment: ToolEnvironment, policy: Policy, transcript: str
+) -> HookFacts:
+    """`transcript` is that of the sub-agent; without one its entries are in the log of the session."""
+    agent = AgentFacts(started.id, started.agent_type, transcript or str(parent().get("transcript_path", "")))
     return HookFacts(lambda: {**parent(), "cwd": str(tool_environment.cwd), "permission_mode": policy.mode}, agent)
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from bobstay.assembly import session as inner
 from bobstay.assembly.build_session import open_session
+from bobstay.assembly.conversation import Conversation
+from bobstay.assembly.session import AgentSession
 from bobstay.assembly.session_totals import Totals
 from bobstay.config.options import Options, check_limits
 from bobstay.engine.engine_ports import Answer
@@ -68,11 +69,11 @@ class Session:
         self._tools = tuple(tools)
         self._ask = ask
         self._hooks = hooks
-        self._session: inner.AgentSession | None = None
+        self._conversation: Conversation | None = None
 
     async def __aenter__(self) -> Self:
         approver = _CallbackApprover(self._ask) if self._ask is not None else None
-        self._session = await open_session(self._options, approver, self._hooks, tools=self._tools)
+        self._conversation = Conversation(await open_session(self._options, approver, self._hooks, tools=self._tools))
         return self
 
     async def __aexit__(
@@ -83,9 +84,10 @@ class Session:
     def run(self, prompt: str | tuple[Block, ...], *, verbatim: bool = False) -> AsyncGenerator[Event, None]:
         """Work on a prompt. Yields each event as it happens; the last one is `RunDone`.
 
-        Files that it mentions as `@path` are attached, unless it is `verbatim`.
+        Files that it mentions as `@path` are attached, unless it is `verbatim`. After `/clear` the session has
+        another `id`.
         """
-        return self._opened.run(prompt, take_at_end=True, verbatim=verbatim)
+        return self._running.run(prompt, take_at_end=True, verbatim=verbatim)
 
     async def run_background(self, seconds: float = 600.0) -> AsyncGenerator[Event, None]:
         """Wait for background commands, and yield the events of the turns in which the model is told that they ended.
@@ -93,9 +95,8 @@ class Session:
         Ends when nothing is left to wait for, or `seconds` after the last answer. Servers are not waited for: see
         `BackgroundCommands.wait`.
         """
-        opened = self._opened
-        while await opened.background.wait(seconds):
-            async with aclosing(opened.run_notices(take_at_end=True)) as events:
+        while await self._opened.background.wait(seconds):
+            async with aclosing(self._opened.run_notices(take_at_end=True)) as events:
                 async for event in events:
                     yield event
 
@@ -106,6 +107,12 @@ class Session:
     def steer(self, message: str, *, verbatim: bool = False) -> str:
         """Send a message to a busy session, which reads it after the running tool. Returns the message's id."""
         return self._opened.steer(message, verbatim=verbatim)
+
+    async def clear(self) -> None:
+        """Begin a new conversation, as `/clear` does; not during a turn. The old one is kept under its id."""
+        if self._opened.busy:
+            raise RuntimeError("A turn runs: interrupt it first, and let it end.")
+        await self._running.clear()
 
     async def interrupt(self) -> None:
         """Interrupt the running turn. Its calls are stopped and answered; the session stays usable."""
@@ -125,7 +132,7 @@ class Session:
 
     @property
     def id(self) -> str:
-        """Pass it as `resume=` to continue later."""
+        """Pass it as `resume=` to continue later. `/clear` begins a session with another id."""
         return self._opened.id
 
     @property
@@ -146,10 +153,14 @@ class Session:
         return self._opened.warnings
 
     @property
-    def _opened(self) -> inner.AgentSession:
-        if self._session is None:
+    def _opened(self) -> AgentSession:
+        return self._running.session
+
+    @property
+    def _running(self) -> Conversation:
+        if self._conversation is None:
             raise RuntimeError("The session is not open: use it as `async with Session(...) as session`.")
-        return self._session
+        return self._conversation
 
 
 async def query(prompt: str, **options: Any) -> AsyncGenerator[Event, None]:

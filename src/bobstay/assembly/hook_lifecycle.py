@@ -1,7 +1,7 @@
 """Starts and ends the hooks of a session, and connects them with its models, its log and its tools."""
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.session_hooks import SessionHooks, run_session_end, run_session_start
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from bobstay.assembly.hook_file_watch import HookFileWatch
     from bobstay.hooks.hook_ports import HookPorts, PromptAsker, ServerToolCaller
     from bobstay.hooks.hook_runner import BackgroundSinks
+
+EndReason: TypeAlias = Literal["clear", "other"]
 
 
 def make_ports(
@@ -52,11 +54,14 @@ class HookLifecycle:
         self._start = start
         self._journal = journal
         self._watch: HookFileWatch | None = None
+        self.end_reason: EndReason = "other"
+        """Why the session ends, as SessionEnd hooks are told."""
 
     async def begin(self) -> HookOutcome:
         """Run the SessionStart hooks; their outcome is for the first prompt."""
         self._hooks.listeners.append(self._watch_files)
-        outcome = await run_session_start(self._hooks, self._start, self._toolbox.facts)
+        source = "clear" if self._start.predecessor is not None else ""
+        outcome = await run_session_start(self._hooks, self._start, self._toolbox.facts, source)
         self._watch_files()
         return outcome
 
@@ -64,7 +69,7 @@ class HookLifecycle:
         """Run the SessionEnd hooks, end those that still run, and record what nobody was told yet."""
         if self._watch is not None:
             await self._watch.close()
-        self._toolbox.notes.add(await run_session_end(self._hooks, self._toolbox.facts, "other"))
+        self._toolbox.notes.add(await run_session_end(self._hooks, self._toolbox.facts, self.end_reason))
         if self._hooks.commands is not None:
             await self._hooks.commands.close(GRACE)
         await asyncio.sleep(0)  # what was just cancelled may still add a note

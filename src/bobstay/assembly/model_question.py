@@ -65,7 +65,7 @@ async def ask_model(
     )
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return read(await _collect(route, request, spent))
+            return read(await collect_reply(route, request, spent))
         except ProviderError as error:
             if not error.retryable or attempt == ATTEMPTS:
                 raise
@@ -73,7 +73,8 @@ async def ask_model(
     raise AssertionError("the last attempt returns or raises")
 
 
-async def _collect(route: Route, request: Request, spent: QuestionCost) -> QuestionReply:
+async def collect_reply(route: Route, request: Request, spent: QuestionCost) -> QuestionReply:
+    """Return the whole answer to a request; what it cost is added to `spent`, also if it breaks off."""
     reply, usage, cost = QuestionReply([]), Usage(), 0.0
     try:
         async for chunk in route.provider.stream(request):

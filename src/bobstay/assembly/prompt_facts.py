@@ -20,6 +20,7 @@ from bobstay.model.event import Prompted
 from bobstay.tools.tool_registry import ToolRegistry
 
 if TYPE_CHECKING:
+    from bobstay.assembly.agent_memory import AgentMemory
     from bobstay.assembly.session_styles import SessionStyles
 
 
@@ -40,8 +41,9 @@ def build_prompt(
     library: SessionLibrary,
     registry: ToolRegistry,
     lead: AgentDefinition | None,
+    memory: "AgentMemory | None" = None,
 ) -> SessionPrompt:
-    """Build the prompt; `lead` is the definition of the session's own agent, if one is chosen."""
+    """Build the prompt; `lead` is the definition of the session's own agent, if one is chosen, `memory` its memory."""
     options, loaded, cwd = start.options, start.loaded, start.cwd
     repository = find_repository(cwd)
     status = GitStatus(cwd, tools.environment) if repository and loaded.trusted else None
@@ -63,13 +65,14 @@ def build_prompt(
     )
     appended = _read_text(options.append_system_prompt, options.append_system_prompt_file) or ""
     extra = loaded.settings.append_system_prompt or ""
+    known = memory.text if memory is not None else ""
     replaced = _read_text(options.system_prompt, options.system_prompt_file)
     if replaced is None and lead is not None:
         replaced = read_prompt(lead)
     sections = build_sections(
         facts,
         replaced=replaced,
-        appended="\n\n".join(part for part in (appended, extra) if part),
+        appended="\n\n".join(part for part in (known, appended, extra) if part),
         with_coding=styles is None or styles.with_coding,
         coordinates=coordinates(start),
     )

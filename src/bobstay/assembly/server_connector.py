@@ -23,6 +23,8 @@ class ServerConnector:
         self._toolbox = toolbox
         self._host = host
         self._is_first = True
+        self.of_host: dict[str, Any] = {}
+        """The servers that the host gave last, by name."""
 
     def begin(self) -> None:
         """Begin to connect in the background, if the session can have servers.
@@ -56,6 +58,13 @@ class ServerConnector:
     def list_skills(self) -> tuple[str, ...]:
         """Names of the skills of the servers."""
         return tuple(each.name for each in self.current.skills) if self.current is not None else ()
+
+    async def set_host_servers(self, entries: dict[str, Any]) -> dict[str, Any]:
+        """Connect the servers that a host gives instead of those it gave before; returns what changed."""
+        self.of_host = entries
+        servers = self.connect()
+        servers.named = True
+        return await servers.servers.set_servers(entries, self._parts.start.environment.all_variables)
 
     async def prepare_turn(self) -> list[Prompted]:
         """Wait for servers before the first turn. Returns what the model is told before the next prompt."""

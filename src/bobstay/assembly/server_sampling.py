@@ -4,7 +4,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from bobstay.assembly.auto_mode_judge import JudgeExchange, collect_reply
+from bobstay.assembly.model_question import QuestionCost, collect_reply
 from bobstay.assembly.start_context import StartContext
 from bobstay.engine.engine_ports import Route
 from bobstay.engine.journal import Journal
@@ -71,22 +71,18 @@ class ServerSampling:
         return isinstance(answer, dict) and answer.get("action") == "accept"
 
     async def _complete(self, server: str, route: Route, request: Request) -> dict[str, Any]:
-        exchange, began = JudgeExchange([]), time.monotonic()
+        spent, began = QuestionCost(), time.monotonic()
         try:
-            await collect_reply(route, request, exchange)
+            reply = await collect_reply(route, request, spent)
         except ProviderError as error:
             raise ValueError(f"The model failed: {error}") from error
         finally:
-            spent = ModelSpend(
-                route.name,
-                exchange.usage,
-                exchange.cost or route.price(exchange.usage),
-                int((time.monotonic() - began) * 1000),
-            )
+            took = int((time.monotonic() - began) * 1000)
             # Stored as what a hook spent: it counts towards the cost and the budget of the session.
-            self._toolbox.notes.add(HookOutcome(label=f"Sampling:{server[:80]}", spent=(spent,)))
-        text = self._start.redactor.redact(text_of(tuple(exchange.blocks)))
-        stop = "endTurn" if exchange.complete else "maxTokens"
+            spend = ModelSpend(route.name, spent.usage, spent.price(route), took)
+            self._toolbox.notes.add(HookOutcome(label=f"Sampling:{server[:80]}", spent=(spend,)))
+        text = self._start.redactor.redact(text_of(tuple(reply.blocks)))
+        stop = "endTurn" if reply.complete else "maxTokens"
         return {
             "role": "assistant",
             "content": {"type": "text", "text": text},

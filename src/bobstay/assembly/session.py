@@ -1,7 +1,6 @@
 """The session interface for front ends and embedding programs: run prompts, stream events, interrupt, read totals."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -10,17 +9,19 @@ from msgspec.structs import replace
 from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.build_agent import parse_effort
 from bobstay.assembly.context_usage import context_usage
+from bobstay.assembly.hook_lifecycle import EndReason, HookLifecycle
 from bobstay.assembly.prompt_facts import list_library
 from bobstay.assembly.server_connector import ServerConnector
 from bobstay.assembly.session_library import SessionLibrary
 from bobstay.assembly.session_modes import check_mode
-from bobstay.assembly.session_totals import ModelTotals, Totals
+from bobstay.assembly.session_totals import Totals, add_up
 from bobstay.assembly.start_context import StartContext
+from bobstay.assembly.turn_preparation import TurnPreparation
+from bobstay.config.options import Options
 from bobstay.engine.agent_tree import AgentTree
 from bobstay.engine.driver import Driver
 from bobstay.engine.prompt_expansion import ExpandedPrompt
 from bobstay.engine.reminders import LISTING
-from bobstay.engine.running_agent import ParentAgent
 from bobstay.engine.state import State
 from bobstay.library.command_call import parse_prompt
 from bobstay.library.discovery import add_host_agents
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
     from bobstay.mcp.mcp_servers import McpServers
 
 Closer: TypeAlias = Callable[[], Awaitable[None]]
-Mirror: TypeAlias = Callable[[], tuple[str, list[dict[str, Any]]]]
-"""Returns the path of a transcript in the SDK's format, and its lines since the last call."""
+OpenNext: TypeAlias = Callable[..., Awaitable["AgentSession"]]
+"""`open_session` with all but its options and its predecessor given."""
+Mirror: TypeAlias = Callable[[], list[tuple[str, list[dict[str, Any]]]]]
+"""Returns the lines of transcripts in the SDK's format since the last call, by file."""
 
 
 class AgentSession:
@@ -57,25 +60,34 @@ class AgentSession:
         commands: "Callable[[], CommandRunner] | None",
         servers: ServerConnector,
         can_bypass: bool,
+        lifecycle: HookLifecycle,
         closers: tuple[Closer, ...] = (),
         mirror: Mirror | None = None,
+        initial_prompt: str = "",
     ) -> None:
         self._driver = driver
         self._models = start.routes
         self._start = start
+        self.options: Options = start.options
         self._styles = styles
         self.background = background
         self.agents = agents
         self.library = library
         self._commands = commands
         self._servers = servers
+        self._preparation = TurnPreparation(driver, agents, servers, initial_prompt)
         self.cwd = Path(start.cwd)
         self.can_bypass = can_bypass
         self.warnings = start.warnings
         self.api_key_source = start.key_source
         """The environment variable the key came from."""
+        self._lifecycle = lifecycle
         self._closers = closers
         self._mirror = mirror
+        self.open_next: OpenNext | None = None
+        """Opens a session as this one was opened, with other options."""
+        self.host_library: tuple[object, object] = (None, None)
+        """What `set_host_library` was given."""
 
     @property
     def id(self) -> str:
@@ -163,7 +175,7 @@ class AgentSession:
         turn = self._driver.turn(
             given, client_id=client_id, take_at_end=take_at_end, verbatim=verbatim, expand=self._expand
         )
-        return self._with_agents(turn)
+        return self._preparation.begin(turn, self._expand)
 
     async def _expand(self, blocks: tuple[Block, ...]) -> ExpandedPrompt | None:
         """Return what a prompt that calls a command stands for; None for any other prompt."""
@@ -195,27 +207,14 @@ class AgentSession:
 
     def resume_turn(self) -> AsyncGenerator[Event, None]:
         """Resume a turn that a crash interrupted: see `Driver.resume_turn`."""
-        return self._with_agents(self._driver.resume_turn())
-
-    def _with_agents(self, turn: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-        """First wait for MCP servers, and continue sub-agents that the end of an earlier process interrupted."""
-        interrupted = self.state.running_agents and not self.agents.list_running()
-        return self._after_preparation(turn) if interrupted or self._servers.current is not None else turn
-
-    async def _after_preparation(self, turn: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-        self._driver.opening += await self._servers.prepare_turn()
-        if not self.agents.list_running():
-            await self.agents.resume_background(ParentAgent(self._driver.journal))
-        async with aclosing(turn):
-            async for event in turn:
-                yield event
+        return self._preparation.resume(self._driver.resume_turn())
 
     def next_queued(self) -> InputQueued | None:
         """Return the oldest queued message."""
         return self.state.queued[0] if self.state.queued else None
 
     def run_queued(self, queued: InputQueued) -> AsyncGenerator[Event, None]:
-        return self._with_agents(self._driver.queued_turn(queued, self._expand))
+        return self._preparation.begin(self._driver.queued_turn(queued, self._expand), self._expand)
 
     def run_notices(self, *, waited: float | None = None, take_at_end: bool = False) -> AsyncGenerator[Event, None]:
         """Tell the model which background commands ended, in a turn without a prompt; see `has_wake_notice`.
@@ -250,15 +249,18 @@ class AgentSession:
         return route.name
 
     @property
+    def host_servers(self) -> dict[str, Any]:
+        """What `set_host_servers` was given last."""
+        return self._servers.of_host
+
+    @property
     def servers(self) -> "McpServers | None":
         """The MCP servers, if there are any."""
         return self._servers.current.servers if self._servers.current is not None else None
 
     async def set_host_servers(self, entries: dict[str, Any]) -> dict[str, Any]:
         """Connect the servers that a host gives instead of those it gave before; returns what changed."""
-        servers = self._servers.connect()
-        servers.named = True
-        return await servers.servers.set_servers(entries, self._start.environment.all_variables)
+        return await self._servers.set_host_servers(entries)
 
     def require_servers(self) -> "McpServers":
         """The MCP servers, of which there may be none yet."""
@@ -287,12 +289,7 @@ class AgentSession:
         self._driver.agent.settings.thinking = "adaptive" if tokens is None else tokens or "off"
 
     def totals(self) -> Totals:
-        state = self.state
-        models = {}
-        for name, each in state.by_model.items():
-            info = self._models.info(name)
-            models[name] = ModelTotals(each.usage, each.cost, info.context, info.output)
-        return Totals(state.cost, state.api_ms, models, state.lines_added, state.lines_removed)
+        return add_up(self.state, self._models)
 
     def context_usage(self) -> dict[str, Any]:
         """Estimate what fills the model's window, in the stream-json format."""
@@ -301,9 +298,14 @@ class AgentSession:
 
     def info(self) -> dict[str, Any]:
         """Return what a host may want to know before the first prompt."""
+        commands: list[dict[str, Any]] = []
+        if self._commands is not None:
+            from bobstay.assembly.local_commands import list_commands
+
+            commands = list_commands(self.library, self._servers.server_rows())
         account = {"tokenSource": "none", "apiKeySource": self.api_key_source, "apiProvider": "firstParty"}
         return {
-            "commands": self._command_rows(),
+            "commands": commands,
             "agents": agent_rows(self.library.current),
             "output_style": self.output_style,
             "available_output_styles": list(self._all_styles().names),
@@ -313,31 +315,34 @@ class AgentSession:
 
     def set_host_library(self, skills: object, agents: object) -> None:
         """Apply what a host gives at the start: names of the skills the model is told of, and agents of its own."""
+        self.host_library = (skills, agents)
+        if isinstance(skills, list) or agents:
+            self._apply_host_library()
+
+    def reload_library(self) -> None:
+        """Read commands, skills, agents and plugins again. The model is told what there is with the next prompt."""
+        self.library.reload(self._start)
+        self._apply_host_library()
+
+    def _apply_host_library(self) -> None:
+        skills, agents = self.host_library
         if isinstance(agents, dict) and agents:
             self.library.current = add_host_agents(self.library.current, agents)
         only = [name for name in skills if isinstance(name, str)] if isinstance(skills, list) else None
-        if only is None and not agents:
-            return
         others = [reminder for reminder in self._driver.opening if reminder.why != LISTING]
         listing = list_library(self._start, self.library, self._driver.agent.toolbox.registry, only)
         self._driver.opening = [*others, *listing]
 
-    def _command_rows(self) -> list[dict[str, Any]]:
-        if self._commands is None:
-            return []
-        from bobstay.assembly.local_commands import list_commands
-
-        return list_commands(self.library, self._servers.server_rows())
-
-    def mirror(self) -> tuple[str, list[dict[str, Any]]]:
+    def mirror(self) -> list[tuple[str, list[dict[str, Any]]]]:
         """See `Mirror`."""
-        return self._mirror() if self._mirror is not None else ("", [])
+        return self._mirror() if self._mirror is not None else []
 
     def on_close(self, closer: Closer) -> None:
         self._closers = (*self._closers, closer)
 
-    async def close(self) -> None:
+    async def close(self, reason: EndReason = "other") -> None:
         """Stop what is running and release the log. Closing twice does nothing."""
+        self._lifecycle.end_reason = reason
         self._driver.close()
         for closer in self._closers:
             await closer()

@@ -68,6 +68,12 @@ class SessionLibrary:
         start.warnings.extend(text for text in map(str, notices) if text not in start.warnings)
         return found
 
+    def reload(self, start: StartContext) -> None:
+        """Read all definitions again, also those of plugins."""
+        again = load_library(start)
+        self.current, self.plugins, self._problems = again.current, again.plugins, again._problems  # noqa: SLF001 - of its own kind
+        self._nested = None
+
     def activate(self, command: CommandDefinition) -> None:
         """A command or skill was called: what it brings holds from now on."""
         for listener in self.listeners:

@@ -64,6 +64,12 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
     spill: Path
 
+    @property
+    def initial_prompt(self) -> str:
+        """What the session's own agent is told first, in a conversation that begins now; "" for nothing."""
+        is_new = self.start.predecessor is None and not self.journal.state.messages
+        return self.lead.initial_prompt if self.lead is not None and is_new else ""
+
     def build_advisor(self) -> Advisor:
         """Build the auto mode judge; called when it is first needed."""
         from bobstay.assembly.auto_mode_judge import SmallModel, choose_small_model

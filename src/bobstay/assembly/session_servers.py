@@ -1,6 +1,7 @@
 """The MCP servers of a session: connected in the background, and what they add to its tools, commands and prompts."""
 
 import asyncio
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from bobstay.mcp.listing_store import ListingStore
 from bobstay.mcp.mcp_ports import ElicitationAnswer, ElicitationRequest, McpOptions, McpPorts, Sample
 from bobstay.mcp.mcp_servers import McpServers
 from bobstay.mcp.oauth import stored_authorization
+from bobstay.mcp.server_config import McpServerConfig
 from bobstay.mcp.server_skills import ServerSkill
 from bobstay.model.event import Event, PermissionsChanged, Prompted
 from bobstay.tools.deferred_tools import (
@@ -130,11 +132,23 @@ def connect_servers(parts: SessionParts, toolbox: Toolbox, host: HostPorts) -> S
     Raises:
         ValueError: the command line names a configuration that cannot be read.
     """
-    start = parts.start
-    found = collect_servers(_sources(start, parts.library))
-    start.warnings.extend(found.notices)
-    for server in found.servers:
-        start.redactor.add_secrets(server.secrets)
+    found = collect_servers(_sources(parts.start, parts.library))
+    parts.start.warnings.extend(found.notices)
+    servers = prepare_servers(found.servers, parts, toolbox, host)
+    if found.has_dynamic or not servers.are_known:
+        servers.start()
+    else:
+        servers.start_later(IDLE)
+    return SessionServers(servers, parts, toolbox, named=found.has_dynamic)
+
+
+def prepare_servers(
+    configs: Iterable[McpServerConfig], parts: SessionParts, toolbox: Toolbox, host: HostPorts
+) -> McpServers:
+    """Return servers for the agent whose toolbox this is; they are not connected yet."""
+    start, configs = parts.start, tuple(configs)
+    for config in configs:
+        start.redactor.add_secrets(config.secrets)
     environment = start.environment
     options = McpOptions(
         cwd=start.cwd,
@@ -152,12 +166,7 @@ def connect_servers(parts: SessionParts, toolbox: Toolbox, host: HostPorts) -> S
         auth=stored_authorization(environment.paths.bobstay, start.redactor.add_secrets),
         notice=start.warnings.append,
     )
-    servers = McpServers(found.servers, options, ports)
-    if found.has_dynamic or not servers.are_known:
-        servers.start()
-    else:
-        servers.start_later(IDLE)
-    return SessionServers(servers, parts, toolbox, named=found.has_dynamic)
+    return McpServers(configs, options, ports)
 
 
 def _make_sampling(parts: SessionParts, toolbox: Toolbox, host: HostPorts) -> Sample | None:

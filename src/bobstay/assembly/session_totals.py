@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from bobstay.assembly.model_routes import ModelRoutes
+from bobstay.engine.state import State
 from bobstay.model.message import Usage
 
 
@@ -20,3 +22,11 @@ class Totals(Struct, frozen=True):
     models: dict[str, ModelTotals]
     lines_added: int = 0
     lines_removed: int = 0
+
+
+def add_up(state: State, models: ModelRoutes) -> Totals:
+    totals = {}
+    for name, each in state.by_model.items():
+        info = models.info(name)
+        totals[name] = ModelTotals(each.usage, each.cost, info.context, info.output)
+    return Totals(state.cost, state.api_ms, totals, state.lines_added, state.lines_removed)

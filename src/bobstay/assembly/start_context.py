@@ -10,6 +10,13 @@ from bobstay.config.settings_files import LoadedSettings
 from bobstay.redaction.redactor import Redactor
 
 
+class Predecessor(Struct, frozen=True):
+    """The session that a person ended with `/clear`, and that this one takes the place of."""
+
+    spent: float
+    """What it, and those before it, cost in this process: a budget holds for all of them."""
+
+
 class StartContext(Struct, frozen=True):
     options: Options
     environment: Environment
@@ -21,6 +28,7 @@ class StartContext(Struct, frozen=True):
     history: OpenedLog
     warnings: list[str]
     """For the person who started it."""
+    predecessor: Predecessor | None = None
 
     @property
     def session_id(self) -> str:

@@ -24,6 +24,10 @@ class HookNotes:
     def add(self, outcome: HookOutcome) -> None:
         self._waiting.extend(messages_of(outcome))
 
+    def tell(self, note: Noted) -> None:
+        """Add a note about something else that a person should know."""
+        self._waiting.append(note)
+
     def take(self) -> list[Durable]:
         waiting, self._waiting = self._waiting, []
         return waiting

@@ -43,6 +43,8 @@ class ChildEngine(Struct, frozen=True):
     """Waits until something that it runs in the background ends; False if there is nothing to wait for."""
     close: Callable[[], Awaitable[str]]
     """Releases what it holds. Returns the worktree that is left, if any."""
+    prepare: Callable[[], Awaitable[None]] | None = None
+    """Called before its first turn: waits for servers of its own."""
 
 
 class RunningAgents:
@@ -130,6 +132,8 @@ class RunningAgent:
 
     async def _turns(self, prompt: str | None) -> RunDone:
         driver = self._engine.driver
+        if self._engine.prepare is not None:
+            await self._engine.prepare()
         done = await self._consume(driver.resume_turn() if prompt is None else driver.turn(await self._blocks(prompt)))
         while done.ending not in _KILLED and done.error != "log" and await self._has_more():
             self._has_message.clear()

@@ -98,7 +98,7 @@ class Toolbox:
         self.scheduler = CallScheduler(concurrency)
         self.structured_tool = next((entry.name for entry in registry.entries if entry.needs == "schema"), "")
         """Name of the tool for structured output, if the run is to end with it."""
-        self.notes = notes or HookNotes()
+        self.notes = notes if notes is not None else HookNotes()
         """About hooks that nobody waits for."""
         self._granted: list[Callable[[], None]] = []
         self._background_hooks: set[asyncio.Task[None]] = set()

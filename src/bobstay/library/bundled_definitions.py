@@ -17,6 +17,15 @@ def _origin(file: str) -> DefinitionOrigin:
 
 BUNDLED_COMMANDS = (
     CommandDefinition(
+        name="commit",
+        kind="command",
+        origin=_origin("commands/commit"),
+        description="Commit what was changed, with a message in the style of the repository",
+        described=True,
+        argument_hint="what the commit is about",
+        model_invocable=False,
+    ),
+    CommandDefinition(
         name="init",
         kind="command",
         origin=_origin("commands/init"),

@@ -17,7 +17,7 @@ _NOT_FIRST = frozenset(".-~^%=+#")
 """Names are typed behind a slash and stand in rules and file names: no blanks, no separators, nothing of a shell."""
 _LONGEST_ARGUMENT = 40
 _GRANTS_OF_COMMAND = ("allowed-tools", "hooks", "model", "effort")
-_GRANTS_OF_AGENT = ("hooks", "mcpServers", "permissionMode", "model", "effort")
+_GRANTS_OF_AGENT = ("hooks", "mcpServers", "permissionMode", "memory", "model", "effort")
 _NOT_FOR_PLUGINS = ("hooks", "mcpServers", "permissionMode")
 """Fields of agents that plugins cannot set: a plugin has hooks and servers of its own, which are shown before use."""
 
@@ -118,7 +118,7 @@ def build_agent(facts: FileFacts, notices: list[LibraryNotice]) -> AgentDefiniti
         hooks=as_map(granted.get("hooks")),
         mcp_servers=_servers(granted.get("mcpServers")),
         worktree=as_line(fields.get("isolation")) == "worktree",
-        memory=_memory(fields.get("memory")),
+        memory=_memory(granted.get("memory")),
         background=as_flag(fields["background"]) if "background" in fields else None,
         initial_prompt=as_text(fields.get("initialPrompt")),
         color=as_line(fields.get("color")),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bobstay.library.front_matter import decode_body, split_front_matter
+from bobstay.markdown.front_matter import decode_body, split_front_matter
 from bobstay.mcp.clean_text import clean_line, clean_text
 from bobstay.mcp.server_calls import get_skill, read_resource
 from bobstay.mcp.server_connection import ServerConnection

@@ -257,8 +257,10 @@ class Noted(NoticeEvent, frozen=True, tag="noted", omit_defaults=True):
 
     text: str
     level: Literal["info", "notice", "warning", "error"] = "info"
-    tag: Literal["", "hook_no_verdict"] = ""
+    tag: Literal["", "hook_no_verdict", "agent_mcp_blocked"] = ""
     """The kind of note, for programs; `hook_no_verdict` for a hook that did not answer in time."""
+    subject: str = ""
+    """What it is about, for programs: the type of an agent whose servers are not started."""
 
 
 class RunDone(ConversationEvent, frozen=True, tag="run_done", omit_defaults=True):

@@ -32,6 +32,8 @@ class Judgement(Struct):
     cwd: str
     readable: FileSystemView | None = None
     """Directories that may be read although they are not working directories."""
+    memory: FileSystemView | None = None
+    """The folder in which the agent keeps its notes: its Markdown files are like those of a working directory."""
     read_only: bool = False
 
     def judge_call(self) -> PolicyDecision:
@@ -78,7 +80,8 @@ class Judgement(Struct):
         about = _is_about_path("Read", self.tool)
         if found := self._restricted_path(located, target, about, about):
             return found
-        if self.view.contains(located) or (self.readable is not None and self.readable.contains(located)):
+        readable = self.readable is not None and self.readable.contains(located)
+        if self.view.contains(located) or readable or self._is_note(located):
             return PolicyDecision(Effect.ALLOW, f"{located.path} is in a working directory.", "default", "default")
         if rule := self._first_path(Effect.ALLOW, located, about):
             return decide_by_rule(rule)
@@ -89,20 +92,25 @@ class Judgement(Struct):
         about = _is_about_path("Edit", self.tool)
         if found := self._restricted_path(located, target, about, lambda rule: about(rule) or rule.tool == "Read"):
             return found
-        if part := protected_part(located):
+        is_note = self._is_note(located)
+        if not is_note and (part := protected_part(located)):
             why = f"{located.path} is protected ({part}): it can change what runs on this machine."
             return self._ask_for_safety(why, located.path)
         if self.mode.read_only:
             return self._ask_by_mode(f"{self.tool} would change {located.path}.")
         if rule := self._first_path(Effect.ALLOW, located, about):
             return decide_by_rule(rule)
-        inside = self.view.contains(located)
+        inside = is_note or self.view.contains(located)
         if inside and self.mode.edits:
             return PolicyDecision(
                 Effect.ALLOW, f"{self.mode.name} mode edits files in working directories.", "default", "mode"
             )
         where = "" if inside else ", which is outside the working directories"
         return self._ask_by_default(f"{self.tool} would change {located.path}{where}.", "" if inside else located.path)
+
+    def _is_note(self, located: Located) -> bool:
+        """Whether a path is a note in the agent's memory. Nothing runs Markdown, so these are not protected."""
+        return self.memory is not None and located.path.endswith(".md") and self.memory.contains(located)
 
     def judge_url(self, target: str) -> PolicyDecision:
         found = parse_address(target)

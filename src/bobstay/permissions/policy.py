@@ -82,6 +82,7 @@ class Policy:
         """Whether a command would run in the sandbox and may be allowed for that reason; None if that is off."""
         self._session = session
         self._own_mode = False
+        self.memory = ""  # the folder of the agent's notes: its Markdown files are judged like those of the root
         self.agents: WeakSet[Policy] = WeakSet()
         """Policies of its sub-agents."""
         self.directories: tuple[str, ...] = ()
@@ -299,6 +300,7 @@ class Policy:
         for view in self._views:
             judgement = Judgement(tool, given, mode=mode, rulebook=self.rulebook, view=view, cwd=self._cwd)
             judgement.readable = self._readable_view
+            judgement.memory = FileSystemView(self.memory, self._home, (), **self._options) if self.memory else None
             judgement.read_only = read_only
             found = [judgement.judge_access(access) for access in accesses] or [judgement.judge_unstated()]
             decisions.append(max((judgement.judge_call(), *found), key=strictness))

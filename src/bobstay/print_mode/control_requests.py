@@ -4,6 +4,7 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from bobstay.assembly.conversation import Conversation
 from bobstay.assembly.session import AgentSession
 from bobstay.assembly.session_modes import BypassNotLaunched, UnknownMode
 from bobstay.print_mode.host_hooks import BadMatcherError, HostHooks
@@ -28,13 +29,14 @@ class RefusedRequestError(Exception):
 class Requests:
     def __init__(
         self,
-        session: AgentSession,
+        conversation: Conversation,
         hooks: HostHooks,
-        encoder: EventEncoder,
+        encoder: Callable[[], EventEncoder],
         send: Callable[[Frame], None],
         busy: Callable[[], bool],
     ) -> None:
-        self._session = session
+        """`encoder` returns that of the session at work."""
+        self._conversation = conversation
         self._hooks = hooks
         self._encoder = encoder
         self._send = send
@@ -54,6 +56,10 @@ class Requests:
             "stop_task": self._stop_task,
             "set_max_thinking_tokens": self._set_thinking,
         }
+
+    @property
+    def _session(self) -> AgentSession:
+        return self._conversation.session
 
     async def answer(self, frame: Frame) -> None:
         """Answer one `control_request`."""
@@ -77,7 +83,7 @@ class Requests:
         extra: Frame = {"pending_permission_requests": []} if subtype == "initialize" else {}
         self._send(success(request_id, response, **extra))
         if subtype == "set_permission_mode":
-            for mode_frame in self._encoder.mode(self._session.mode):
+            for mode_frame in self._encoder().mode(self._session.mode):
                 self._send(mode_frame)
 
     async def _initialize(self, request: Frame) -> Frame:
@@ -126,7 +132,7 @@ class Requests:
             name = await self._session.set_model(model)
         except ValueError as error:
             raise RefusedRequestError(str(error), "invalid_model") from error
-        self._send(self._encoder.local_output(f"Set model to `{name}`"))
+        self._send(self._encoder().local_output(f"Set model to `{name}`"))
         return {"model": name}
 
     async def _context_usage(self, request: Frame) -> Frame:

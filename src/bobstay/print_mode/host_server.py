@@ -4,14 +4,24 @@ import asyncio
 from collections.abc import AsyncGenerator, Coroutine
 from typing import Any, Literal
 
+from bobstay.assembly.conversation import Conversation
 from bobstay.assembly.session import AgentSession
+from bobstay.config.options import Options
 from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.background_events import BackgroundEnded
 from bobstay.model.event import Event, RunDone
 from bobstay.print_mode.control_requests import Requests
 from bobstay.print_mode.host_hooks import HostHooks
 from bobstay.print_mode.host_prompts import is_verbatim, parse_client_id, parse_prompt
-from bobstay.print_mode.print_face import INTERRUPT_TIMEOUT, end_background, next_turn, show_turn
+from bobstay.print_mode.print_face import (
+    INTERRUPT_TIMEOUT,
+    CommandList,
+    build_encoder,
+    clear_frames,
+    end_background,
+    next_turn,
+    show_turn,
+)
 from bobstay.print_mode.signals import SignalStop
 from bobstay.sessions.log import LogError
 from bobstay.wire import wire_frames
@@ -46,28 +56,33 @@ class HostServer:
 
     def __init__(
         self,
-        session: AgentSession,
+        conversation: Conversation,
         channel: ControlChannel,
         hooks: HostHooks,
-        encoder: EventEncoder,
         output: FrameWriter,
         state: StateFrames,
-        *,
-        mirrored: bool = False,
+        options: Options,
     ) -> None:
-        self._mirrored = mirrored
-        self._session = session
+        self._conversation = conversation
         self._channel = channel
-        self._encoder = encoder
+        self._options = options
         self._output = output
         self._state = state
-        self._requests = Requests(session, hooks, encoder, output.send, lambda: self._turns is not None)
+        self._encoder = self._build_encoder(0)
+        self._commands = CommandList(conversation.session)
+        self._requests = Requests(
+            conversation, hooks, lambda: self._encoder, output.send, lambda: self._turns is not None
+        )
         self._inbox: asyncio.Queue[Frame | None] = asyncio.Queue()
         self._turns: asyncio.Task[None] | None = None
         self._input_done = False
         self._failed = False
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def _session(self) -> AgentSession:
+        return self._conversation.session
 
     async def run(self, lines: LineReader, stop: SignalStop, wait: float) -> int:
         """Serve until the end of input, or until a signal; return the exit code.
@@ -79,8 +94,9 @@ class HostServer:
             HostGoneError: it no longer reads.
         """
         self._start(self._read(lines))
-        self._session.background.listeners.append(self._background_ended)
-        self._session.agents.listeners.append(self._show_agent)
+        self._follow(self._session)
+        self._conversation.ended.append(self._end_session)
+        self._conversation.begun.append(self._begin_session)
         self._start(self._work(wait))
         stopping = asyncio.ensure_future(stop.requested())
         try:
@@ -92,6 +108,25 @@ class HostServer:
             await self._stop()
         self._mirror()
         return 1 if self._failed else 0
+
+    def _follow(self, session: AgentSession) -> None:
+        self._state.session_id = session.id
+        session.background.listeners.append(self._background_ended)
+        session.agents.listeners.append(self._show_agent)
+
+    def _end_session(self, session: AgentSession, prompt: str) -> None:
+        self._mirror()
+        for frame in clear_frames(session, prompt):
+            self._output.send(frame)
+
+    async def _begin_session(self, session: AgentSession) -> None:
+        self._encoder = self._build_encoder(self._encoder.results)
+        self._commands = CommandList(session)
+        self._follow(session)
+
+    def _build_encoder(self, results: int) -> EventEncoder:
+        partial, replay = self._options.include_partial_messages, self._options.replay_user_messages
+        return build_encoder(self._session, partial=partial, replay=replay, results=results)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run `work` concurrently; an exception in it ends the server."""
@@ -135,6 +170,8 @@ class HostServer:
 
     async def _work(self, wait: float) -> None:
         while (frame := await self._inbox.get()) is not None:
+            async with self._conversation.changing:
+                pass  # what comes while a conversation is being cleared is for the next one
             if frame["type"] == "user":
                 self._prompt(frame)
                 await asyncio.sleep(0)  # let the turn start before the next line, which may interrupt it
@@ -166,7 +203,7 @@ class HostServer:
                 return
             self._queued(given)
             return
-        self._begin(self._session.run(blocks, client_id=given, verbatim=verbatim))
+        self._begin(self._conversation.run(blocks, client_id=given, verbatim=verbatim))
         self._queued(given)
 
     def _background_ended(self, event: BackgroundEnded) -> None:
@@ -197,7 +234,7 @@ class HostServer:
         try:
             while events is not None:
                 done = await self._turn(events)
-                events = next_turn(self._session, done)
+                events = next_turn(self._conversation, done)
         finally:
             # No await since the last check of the queue, so that no prompt is lost in between.
             self._turns = None
@@ -209,12 +246,13 @@ class HostServer:
         return done
 
     def _show(self, event: Event) -> None:
-        for frame in self._encoder.frames(event):
+        for frame in (*self._encoder.frames(event), *self._commands.changes(event)):
             if frame["type"] == "result":
                 self._mirror()
             self._output.send(frame)
 
     def _mirror(self) -> None:
-        if self._mirrored:
-            for frame in wire_frames.mirror(*self._session.mirror()):
-                self._output.send(frame)
+        if self._options.session_mirror:
+            for path, lines in self._session.mirror():
+                for frame in wire_frames.mirror(path, lines):
+                    self._output.send(frame)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
+from bobstay.assembly.session import AgentSession
 from bobstay.model.agent_events import AgentStarted
 from bobstay.model.event import Event, Noted
 from bobstay.model.live_events import LIVE
+from bobstay.print_mode.print_face import build_encoder, clear_frames
 from bobstay.print_mode.text_output import show_note
-from bobstay.wire.event_encoder import EventEncoder
 from bobstay.wire.line_limit import encode_line
 from bobstay.wire.stdio import FrameWriter
 from bobstay.wire.wire_frames import Frame
@@ -16,8 +17,8 @@ MAX_FRAME = 64 * 1024 * 1024
 
 
 class JsonFace:
-    def __init__(self, encoder: EventEncoder, output: FrameWriter, *, verbose: bool) -> None:
-        self._encoder = encoder
+    def __init__(self, session: AgentSession, output: FrameWriter, *, verbose: bool) -> None:
+        self._encoder = build_encoder(session)
         self._output = output
         self._verbose = verbose
         self._frames: list[bytes] = []
@@ -40,6 +41,12 @@ class JsonFace:
                 self._frames.append(encode_line(frame, MAX_FRAME))
             elif frame["type"] == "result":
                 self._result = frame
+
+    def end_session(self, session: AgentSession, prompt: str) -> None:
+        self._collect(clear_frames(session, prompt))
+
+    def begin_session(self, session: AgentSession) -> None:
+        self._encoder = build_encoder(session, results=self._encoder.results)
 
     def finish(self) -> None:
         if self._verbose:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bobstay.assembly.build_session import StartError, open_session
+from bobstay.assembly.conversation import Conversation
 from bobstay.assembly.server_presence import HostPorts
 from bobstay.assembly.session import AgentSession
 from bobstay.assembly.session_hooks import HookWatcher
@@ -13,7 +14,7 @@ from bobstay.hooks.hook_event import HookReport
 from bobstay.model.ids import new_id
 from bobstay.model.message import Text
 from bobstay.print_mode.delayed_control import DelayedControlSocket
-from bobstay.print_mode.print_face import PrintFace, build_encoder, run_once
+from bobstay.print_mode.print_face import PrintFace, run_once
 from bobstay.print_mode.signals import SignalStop
 from bobstay.wire.stdio import BadLineError, FrameWriter, HostGoneError
 
@@ -48,20 +49,26 @@ async def _run_single(options: Options, prompt: str, output: FrameWriter, stop: 
     prompt_tool = _prompt_tool(options)
     approver = control.socket() if options.ask == "console" else prompt_tool
     session = await open_session(options, approver, None, hook_watcher=_hook_watcher(options, output))
-    if prompt_tool is not None:
-        prompt_tool.attach(session)
-    shown = 0
-    try:
-        shown = _warn(session)
+    conversation, warnings = Conversation(session), _Warnings()
+
+    async def attach(session: AgentSession) -> None:
+        warnings.show(session)
+        if prompt_tool is not None:
+            prompt_tool.attach(session)
         if not options.no_session_persistence:
+            await control.close()
             control.attach(session)
+
+    conversation.begun.append(attach)
+    try:
+        await attach(session)
         face = _face(options, session, output)
         wait, seconds = options.background_wait, options.max_seconds
-        return await run_once(session, (Text(prompt),), face, stop, wait=wait, seconds=seconds)
+        return await run_once(conversation, (Text(prompt),), face, stop, wait=wait, seconds=seconds)
     finally:
         await control.close()
-        await session.close()
-        _warn(session, shown)
+        await conversation.session.close()
+        warnings.show(conversation.session)
 
 
 def _prompt_tool(options: Options) -> "PromptToolApprover | None":
@@ -82,10 +89,10 @@ def _face(options: Options, session: AgentSession, output: FrameWriter) -> Print
     if options.output_format == "json":
         from bobstay.print_mode.json_output import JsonFace
 
-        return JsonFace(build_encoder(session), output, verbose=options.verbose)
+        return JsonFace(session, output, verbose=options.verbose)
     from bobstay.print_mode.stream_json_output import StreamFace
 
-    return StreamFace(build_encoder(session, partial=options.include_partial_messages), output)
+    return StreamFace(session, output, partial=options.include_partial_messages)
 
 
 async def _run_hosted(options: Options, output: FrameWriter, stop: SignalStop) -> int:
@@ -104,18 +111,21 @@ async def _run_hosted(options: Options, output: FrameWriter, stop: SignalStop) -
     watcher = _hook_watcher(options, output)
     ports = HostPorts(partial(_elicit, channel), partial(_send_message, channel))
     session = await open_session(options, approver, hooks, hook_watcher=watcher, ports=ports)
-    if prompt_tool is not None:
-        prompt_tool.attach(session)
-    shown = 0
+    conversation, warnings = Conversation(session), _Warnings()
+
+    async def attach(session: AgentSession) -> None:
+        warnings.show(session)
+        if prompt_tool is not None:
+            prompt_tool.attach(session)
+
+    conversation.begun.append(attach)
     try:
-        shown = _warn(session)
-        state.session_id = session.id
-        encoder = build_encoder(session, partial=options.include_partial_messages, replay=options.replay_user_messages)
-        server = HostServer(session, channel, hooks, encoder, output, state, mirrored=options.session_mirror)
+        await attach(session)
+        server = HostServer(conversation, channel, hooks, output, state, options)
         return await server.run(lines, stop, options.background_limit)
     finally:
-        await session.close()
-        _warn(session, shown)
+        await conversation.session.close()
+        warnings.show(conversation.session)
 
 
 async def _elicit(channel: "ControlChannel", question: dict[str, Any]) -> dict[str, Any] | None:
@@ -149,11 +159,17 @@ def _hook_watcher(options: Options, output: FrameWriter) -> HookWatcher | None:
     return report_hook
 
 
-def _warn(session: AgentSession, shown: int = 0) -> int:
-    """Print the warnings after the first `shown`; return how many there are now."""
-    for warning in session.warnings[shown:]:
-        sys.stderr.write(f"Warning: {warning}\n")
-    return len(session.warnings)
+class _Warnings:
+    """Prints the warnings of a session, and of those that take its place, each once."""
+
+    def __init__(self) -> None:
+        self._shown: set[str] = set()
+
+    def show(self, session: AgentSession) -> None:
+        for warning in session.warnings:
+            if warning not in self._shown:
+                self._shown.add(warning)
+                sys.stderr.write(f"Warning: {warning}\n")
 
 
 def _refuse(options: Options, output: FrameWriter, error: str) -> None:

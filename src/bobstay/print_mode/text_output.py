@@ -2,6 +2,7 @@
 
 import sys
 
+from bobstay.assembly.session import AgentSession
 from bobstay.model.agent_events import AgentStarted
 from bobstay.model.event import Event, ModelChanged, Noted, RunDone
 from bobstay.model.live_events import Retrying
@@ -34,6 +35,12 @@ class TextFace:
     def show_agent(self, started: AgentStarted, event: Event) -> None:
         if isinstance(event, Noted | Retrying):
             self.show(event)
+
+    def end_session(self, session: AgentSession, prompt: str) -> None:
+        """Nothing to say: the new session is as empty as one that was just started."""
+
+    def begin_session(self, session: AgentSession) -> None:
+        """The text is that of the last answer, whichever session it comes from."""
 
     def finish(self) -> None:
         if self._done is not None and (text := self._text(self._done)):

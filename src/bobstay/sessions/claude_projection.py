@@ -38,6 +38,8 @@ class TranscriptOrigin(Struct, frozen=True):
     version: str
     entrypoint: str = "sdk-py"
     branch: str = ""
+    agent: str = ""
+    """The sub-agent whose transcript it is; "" for the session's own."""
 
 
 class _PendingBlock(Struct):
@@ -53,7 +55,7 @@ class ClaudeProjection:
     """Call `write` with every envelope, in order. With `mirror`, the written lines are kept for `drain`."""
 
     def __init__(self, config_directory: str, origin: TranscriptOrigin, *, mirror: bool = False) -> None:
-        self.path = os.path.join(project_directory(config_directory, origin.cwd), f"{origin.session_id}.jsonl")
+        self.path = transcript_path(config_directory, origin)
         self.failure = ""
         """Why nothing more is written; empty while it works."""
         self._origin = origin
@@ -63,6 +65,8 @@ class ClaudeProjection:
         self._line_of: dict[str, str] = {}
         """By envelope id: its line, or the nearest line before it on its branch."""
         self._line_of_call: dict[str, str] = {}
+        self._last = ""
+        """Id of the last envelope."""
         self._prompts: set[str] = set()
         self._drafts: list[_PendingBlock] = []
         self._replies: list[dict[str, Any]] = []
@@ -83,12 +87,14 @@ class ClaudeProjection:
         self._existing = set()
 
     def write(self, envelope: Envelope) -> None:
-        """Project one envelope. Events of sub-agents are skipped."""
-        parent = self._line_of.get(envelope.parent, "")
-        self._line_of[envelope.id] = parent
-        event = envelope.event
-        if envelope.agent:
+        """Project one envelope of this agent; those of others are skipped."""
+        if envelope.agent != self._origin.agent:
             return
+        # Agents share the log: the entry before this one may be that of another.
+        parent = self._line_of.get(envelope.parent if envelope.parent in self._line_of else self._last, "")
+        self._line_of[envelope.id] = parent
+        self._last = envelope.id
+        event = envelope.event
         if isinstance(event, BlockDone):
             self._add_block(envelope, event, parent)
         elif isinstance(event, MessageDone):
@@ -159,7 +165,7 @@ class ClaudeProjection:
             line["promptSource"] = "sdk"
         elif event.why == "compact_summary":
             line["isCompactSummary"] = True
-        elif event.why != "interrupt":
+        elif event.why not in ("interrupt", "agent"):
             line["isMeta"] = True
         self._line_of[envelope.id] = uuid
         self._emit([line])
@@ -200,9 +206,11 @@ class ClaudeProjection:
         return line
 
     def _line(self, kind: str, uuid: str, parent: str, at: float, message: dict[str, Any]) -> dict[str, Any]:
+        agent = self._origin.agent
         return {
             "parentUuid": parent or None,
-            "isSidechain": False,
+            "isSidechain": bool(agent),
+            **({"agentId": agent} if agent else {}),
             "type": kind,
             "message": message,
             "uuid": uuid,
@@ -228,6 +236,13 @@ class ClaudeProjection:
             return
         if self._mirror:
             self._written += lines
+
+
+def transcript_path(config_directory: str, origin: TranscriptOrigin) -> str:
+    folder = project_directory(config_directory, origin.cwd)
+    if not origin.agent:
+        return os.path.join(folder, f"{origin.session_id}.jsonl")
+    return os.path.join(folder, origin.session_id, "subagents", f"agent-{origin.agent}.jsonl")
 
 
 def _line_uuid(envelope: Envelope) -> str:

@@ -1,6 +1,7 @@
 """Frames about sub-agents: their start and end, their progress, and their own messages."""
 
 import time
+from collections import Counter
 from typing import Any
 
 from bobstay.model.agent_events import AgentEnded, AgentStarted
@@ -22,6 +23,28 @@ class AgentFrames:
     def __init__(self, session_id: str) -> None:
         self._id = session_id
         self._progress: dict[str, _Progress] = {}
+        self._all: dict[str, tuple[AgentStarted, AgentEnded | None]] = {}
+        """Every sub-agent as it was first started, and how its work ended last."""
+
+    @property
+    def stats(self) -> Frame:
+        """How many sub-agents there were so far, and what became of them."""
+        started = [each for each, _ in self._all.values()]
+        ends = [ended for _, ended in self._all.values() if ended is not None]
+        killed = [ended for ended in ends if ended.status == "killed"]
+        background = sum(each.background for each in started)
+        by_person = sum(ended.tell == "next_turn" for ended in killed)
+        return {
+            "spawned": len(started),
+            "requested": {"background": background, "foreground": len(started) - background, "unset": 0},
+            "started_in_background": background,
+            "max_depth": max((each.depth for each in started), default=0),
+            "spawned_by_subagents": sum(each.depth > 1 for each in started),
+            "completed": sum(ended.status == "completed" for ended in ends),
+            "failed": sum(ended.status in ("failed", "lost") for ended in ends),
+            "killed": {"parent": len(killed) - by_person, "user": by_person, "system": 0},
+            "by_type": dict(Counter(each.agent_type for each in started)),
+        }
 
     @property
     def running(self) -> list[Frame]:
@@ -54,6 +77,7 @@ class AgentFrames:
 
     def _started(self, started: AgentStarted) -> list[Frame]:
         self._progress[started.id] = _Progress(started)
+        self._all[started.id] = (self._all.get(started.id, (started, None))[0], None)
         return [
             wire_frames.system(
                 self._id,
@@ -71,6 +95,8 @@ class AgentFrames:
 
     def _ended(self, ended: AgentEnded) -> list[Frame]:
         self._progress.pop(ended.id, None)
+        if (known := self._all.get(ended.id)) is not None:
+            self._all[ended.id] = (known[0], ended)
         patch = {"status": _UPDATED[ended.status], "end_time": int(time.time() * 1000)}
         return [
             wire_frames.system(self._id, "task_updated", task_id=ended.id, patch=patch),

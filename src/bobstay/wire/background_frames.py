@@ -16,6 +16,19 @@ _KIND = "local_bash"
 _NOTIFIED = {"completed": "completed", "failed": "failed", "killed": "stopped", "lost": "failed"}
 _UPDATED = {"completed": "completed", "failed": "failed", "killed": "killed", "lost": "failed"}
 
+_NO_AGENTS: Frame = {
+    "spawned": 0,
+    "requested": {"background": 0, "foreground": 0, "unset": 0},
+    "started_in_background": 0,
+    "max_depth": 0,
+    "spawned_by_subagents": 0,
+    "completed": 0,
+    "failed": 0,
+    "killed": {"parent": 0, "user": 0, "system": 0},
+    "by_type": {},
+}
+"""What `AgentFrames.stats` has without any sub-agent; that module is loaded with the first one."""
+
 
 class BackgroundTasks:
     """Tracks the running commands and sub-agents: hosts get the whole list with each change."""
@@ -24,6 +37,11 @@ class BackgroundTasks:
         self._id = session_id
         self._running: dict[str, Frame] = {}
         self._agents: AgentFrames | None = None
+
+    @property
+    def agent_stats(self) -> Frame:
+        """How many sub-agents there were, for the result of a turn."""
+        return self._agents.stats if self._agents is not None else _NO_AGENTS
 
     def of_agent(self, agent: str, event: Event) -> list[Frame]:
         """Frames for an event of the sub-agent with this id."""

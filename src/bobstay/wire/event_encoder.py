@@ -94,7 +94,8 @@ class EventEncoder:
         self._folded: list[str] = []
         self._interruption_sent = False
         self._tally = Tally()
-        self._results = 0
+        self.results = 0
+        """How many results the host has got, also from sessions whose place this one took."""
         self.background = BackgroundTasks(session_id)
         """For events of sub-agents, which are not those of the session itself."""
 
@@ -285,16 +286,17 @@ class EventEncoder:
             frames.extend(self._partials.close())
         if RESULT_ROWS[done.ending].synthetic:
             frames.append(self._api_error(done))
-        if done.local:
+        if done.local and done.text:
             frames.append(wire_frames.assistant(self._id, wire_frames.synthetic(done.text, "end_turn")))
         if done.ending == "prompt_blocked":
             fields = {"content": done.text, "level": "warning", "prevent_continuation": True}
             frames.append(wire_frames.system(self._id, "informational", **fields))
         frames.extend(wire_frames.lifecycle(self._id, prompt, "completed") for prompt in self._folded)
-        frames.append(result_frame(self._id, done, self._tally, self._totals(), self._results))
+        result = result_frame(self._id, done, self._tally, self._totals(), self.results)
+        frames.append(result | {"subagent_stats": self.background.agent_stats})
         opening = [prompt for prompt in self._tally.prompts if prompt not in self._folded]
         frames.extend(wire_frames.lifecycle(self._id, prompt, "completed") for prompt in opening)
-        self._results += 1
+        self.results += 1
         self._tally = Tally()
         self._calls.clear()
         self._asked.clear()
@@ -313,16 +315,7 @@ class EventEncoder:
 
     def _retrying(self, event: Retrying) -> list[Frame]:
         closing = self._partials.close() if self._partials else []
-        retry = wire_frames.system(
-            self._id,
-            "api_retry",
-            attempt=event.attempt,
-            max_retries=event.attempts,
-            retry_delay_ms=round(event.delay * 1000),
-            error_status=event.status,
-            error="overloaded" if event.status == 529 else event.error,
-        )
-        return [*closing, retry]
+        return [*closing, wire_frames.api_retry(self._id, event)]
 
     def _message_done(self, event: MessageDone) -> list[Frame]:
         self._tally.usage += event.usage

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from bobstay.model.event import Noted
 from bobstay.model.ids import new_id, timestamp
+from bobstay.model.live_events import Retrying
 from bobstay.model.session_events import SessionChanged
 from bobstay.version import PROTOCOL_LEVEL
 
@@ -45,6 +46,9 @@ def system(session_id: str, subtype: str, **fields: Any) -> Frame:
 def notice(session_id: str, event: Noted | SessionChanged) -> Frame:
     if isinstance(event, SessionChanged):
         return system(session_id, "session_title_changed", title=event.title)
+    if event.tag == "agent_mcp_blocked":
+        key = f"agent-mcp-blocked-{event.subject}"
+        return system(session_id, "notification", key=key, text=event.text, priority="medium")
     tag = {"tag": event.tag} if event.tag else {}
     return system(session_id, "informational", content=event.text, level=event.level, **tag)
 
@@ -90,6 +94,32 @@ def stream_event(session_id: str, message_id: str, event: Frame) -> Frame:
         "uuid": new_id(),
         "api_message_id": message_id,
     }
+
+
+def conversation_reset(session_id: str, prompt: str) -> Frame:
+    """Return the frame for `/clear`, which ends a session; `prompt` is the id of the prompt that asked for it."""
+    id_ = new_id()
+    return {
+        "type": "conversation_reset",
+        "new_conversation_id": id_,
+        "trigger": "clear",
+        **({"user_message_uuid": prompt} if prompt else {}),
+        "timestamp": timestamp(),
+        "session_id": session_id,
+        "uuid": id_,
+    }
+
+
+def api_retry(session_id: str, event: Retrying) -> Frame:
+    return system(
+        session_id,
+        "api_retry",
+        attempt=event.attempt,
+        max_retries=event.attempts,
+        retry_delay_ms=round(event.delay * 1000),
+        error_status=event.status,
+        error="overloaded" if event.status == 529 else event.error,
+    )
 
 
 def lifecycle(session_id: str, command_uuid: str, state: str) -> Frame:

@@ -152,7 +152,7 @@ def test_what_bobstay_brings_has_a_text_each_and_no_text_is_left_over() -> None:
 
 def test_the_bundled_commands_are_for_people_and_can_be_replaced(folders: UserFolders) -> None:
     found = library(folders)
-    assert [each.name for each in found.commands] == ["init", "review", "security-review"]
+    assert [each.name for each in found.commands] == ["commit", "init", "review", "security-review"]
     assert not any(each.model_invocable for each in found.commands)
     assert command(found, "review").fork
     folders.write("work/.claude/commands/init.md", "OURS")

@@ -321,3 +321,36 @@ def test_only_the_owner_can_read_it(session: ProjectedSession) -> None:
     path = Path(session.projection.path)
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+# ---------------------------------------------------------------- sub-agents
+
+
+def test_a_chain_holds_across_entries_of_sub_agents(session: ProjectedSession) -> None:
+    """Agents share the log: those in the background write between the entries of the session."""
+    session.happen(Prompted(new_id(), (Text("One?"),)), TurnStarted(1, "m", "default"))
+    session.log.append(Prompted(new_id(), (Text("task"),), "harness", why="agent"), agent="helper_1")
+    session.happen(
+        BlockDone("m1", 0, Text("One."), "m"), MessageDone("m1", "big", "end_turn", Usage()), RunDone("completed")
+    )
+    assert session.messages() == ["One?", [{"type": "text", "text": "One."}]]
+
+
+def test_a_sub_agent_has_a_transcript_of_its_own(session: ProjectedSession) -> None:
+    origin = TranscriptOrigin(session.session_id, str(session.cwd), "9.9", agent="helper_1")
+    child = ClaudeProjection(str(session.config), origin)
+    prompt = Prompted(new_id(), (Text("task"),), "harness", why="agent")
+    for event in (prompt, BlockDone("c1", 0, Text("Done."), "m"), MessageDone("c1", "big", "end_turn", Usage())):
+        session.happen(Noted("of the session"))
+        child.write(session.log.append(event, agent="helper_1"))
+    child.close()
+    path = Path(child.path)
+    assert path.parent.parent == Path(session.projection.path).with_suffix("")
+    assert (path.parent.name, path.name) == ("subagents", "agent-helper_1.jsonl")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(line["isSidechain"], line["agentId"], line["sessionId"]) for line in lines] == [
+        (True, "helper_1", session.session_id)
+    ] * 2
+    assert [line["message"]["role"] for line in lines] == ["user", "assistant"]
+    assert "isMeta" not in lines[0]
+    assert (lines[0]["parentUuid"], lines[1]["parentUuid"]) == (None, lines[0]["uuid"])

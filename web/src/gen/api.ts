@@ -3187,7 +3187,12 @@ export interface components {
              * @default
              * @enum {unknown}
              */
-            tag: "" | "hook_no_verdict";
+            tag: "" | "agent_mcp_blocked" | "hook_no_verdict";
+            /**
+             * @description What it is about, for programs: the type of an agent whose servers are not started.
+             * @default
+             */
+            subject: string;
         };
         /** OneTimeCode */
         OneTimeCode: {

@@ -10,14 +10,16 @@ from typing import Literal
 from msgspec import Struct
 
 from bobstay.assembly.build_session import StartError, open_session
+from bobstay.assembly.local_commands import CLEAR
 from bobstay.assembly.session import AgentSession
 from bobstay.assembly.session_log import OpenedLog
 from bobstay.assembly.session_modes import BypassNotLaunched, UnknownMode
+from bobstay.assembly.start_context import Predecessor
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
 from bobstay.engine.engine_ports import Answer
 from bobstay.model.agent_events import AgentEnded, AgentStarted
-from bobstay.model.event import Event, InteractionOpened, Noted, RunDone
+from bobstay.model.event import Envelope, Event, InteractionOpened, Noted, RunDone
 from bobstay.model.ids import new_id
 from bobstay.model.live_events import LIVE
 from bobstay.model.session_events import ArtifactMade, WorkerExited, WorkerStarted
@@ -39,6 +41,7 @@ from bobstay.server.workflows import (
 from bobstay.sessions.log import LogError
 
 log = logging.getLogger(__name__)
+CLEARED = "The conversation was cleared: the agent begins anew, and what came before stays here to read."
 GRACE = 5.0
 """Seconds an interrupted turn may take to end by itself."""
 
@@ -69,12 +72,7 @@ class NativeWorker:
     async def start(self) -> None:
         branch = await self._open.begin_engine()
         try:
-            self._inner = await open_session(
-                self._options(),
-                _InboxApprover(self._open.id, self._parts),
-                environment=self._parts.environment,
-                history=OpenedLog(self._open, branch, []),
-            )
+            self._inner = await self._open_inner(branch)
         except StartError as error:
             self._open.detach_engine()
             self._open.record(WorkerExited(self.id, "native", self.epoch, why="not_started", error=str(error)))
@@ -83,14 +81,26 @@ class NativeWorker:
         for event in (envelope.event for envelope in branch if pending):
             if isinstance(event, InteractionOpened) and event.id in pending:
                 self._parts.inbox.observe(self._open.id, event)  # it can be answered before the turn reaches it
-        self._open.attach_engine(self._inner.driver.journal)
-        self._inner.background.listeners.append(lambda _: self.nudge())
-        self._inner.agents.listeners.append(self._on_agent_event)
+        self._attach(self._inner)
         self._open.record(WorkerStarted(self.id, "native", self.epoch))
         self._bypass.set(self._inner.mode, self._open.view.config.bypass_until)
         for warning in self._inner.warnings:
             self._open.record(Noted(warning, "warning"))
         self._task = asyncio.create_task(self._work(), name=f"native {self._open.id}")
+
+    async def _open_inner(self, branch: list[Envelope], predecessor: Predecessor | None = None) -> AgentSession:
+        return await open_session(
+            self._options(),
+            _InboxApprover(self._open.id, self._parts),
+            environment=self._parts.environment,
+            history=OpenedLog(self._open, branch, []),
+            predecessor=predecessor,
+        )
+
+    def _attach(self, inner: AgentSession) -> None:
+        self._open.attach_engine(inner.driver.journal)
+        inner.background.listeners.append(lambda _: self.nudge())
+        inner.agents.listeners.append(self._on_agent_event)
 
     async def stop(self, why: Literal["stopped", "asleep", "killed"] = "stopped", reason: str = "") -> None:
         task, self._task = self._task, None
@@ -182,7 +192,9 @@ class NativeWorker:
             if self._open.view.status_fold.in_turn:
                 async with self._parts.capacity.hold():
                     await self._turn(inner, inner.resume_turn())
-            while self._task is not None:  # `stop` waits for the end of a turn, not for the whole queue
+            while (
+                self._task is not None and (inner := self._inner) is not None
+            ):  # `stop` waits for the end of a turn, not for the whole queue
                 queued = inner.next_queued()
                 if queued is None and not inner.background.has_wake_notice:
                     self._wake.clear()
@@ -214,7 +226,27 @@ class NativeWorker:
         if isinstance(last, RunDone):
             if last.error == "log":
                 raise LogError(last.text)
+            if last.local_command == CLEAR:
+                await self._clear(inner)
             self._save_artifact(last)
+
+    async def _clear(self, before: AgentSession) -> None:
+        """Begin a new conversation on a branch of its own: it is the same session, and the old branch stays in its log.
+
+        Raises:
+            StartError: the engine cannot be started again.
+        """
+        root = (await asyncio.to_thread(self._open.branch))[0].id
+        await before.close("clear")
+        # Nothing is awaited from here to `begin_engine`, so that a message that comes now is on the new branch.
+        self._open.detach_engine()
+        self._open.append(Noted(CLEARED, "notice"), parent=root)
+        for entry in before.state.queued:
+            self._open.append(entry, sync=True)
+        spent = before.state.cost - before.driver.agent.spent_before
+        branch = await self._open.begin_engine()
+        self._inner = await self._open_inner(branch, Predecessor(spent))
+        self._attach(self._inner)
 
     def _save_artifact(self, done: RunDone) -> None:
         """Record the artifact of the workflow mode for the next one."""
