@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from bobstay.engine.driver import Driver
 from bobstay.engine.journal import Journal
+from bobstay.engine.toolbox import Toolbox
 from bobstay.engine.turn_hooks import before_agent
 from bobstay.model.agent_events import AgentEnded, AgentStarted, AgentStatus
 from bobstay.model.event import Ending, Event, InputQueued, MessageDone, RunDone, ToolDone
@@ -78,6 +79,10 @@ class RunningAgent:
         self._usage = Usage()
         self._tool_uses = 0
         self._tell_later = False
+
+    @property
+    def toolbox(self) -> Toolbox:
+        return self._engine.driver.agent.toolbox
 
     def begin(self, prompt: str | None) -> None:
         """Work on a prompt; without one, continue the turn that was interrupted."""

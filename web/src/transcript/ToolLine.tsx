@@ -14,7 +14,7 @@ import { type ToolView, viewOf } from "@/tools/registry";
 import { ErrorBoundary } from "@/ui/ErrorBoundary";
 import { Icon } from "@/ui/Icon";
 import { VisibleText } from "@/ui/VisibleText";
-import { Elapsed } from "./Elapsed";
+import { Elapsed } from "@/ui/Elapsed";
 import { needsApproval, toolStatusStyle } from "./labels";
 import { parsePartialInput } from "./partialInput";
 import { ToolTail } from "./ToolTail";
