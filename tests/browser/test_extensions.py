@@ -1,6 +1,7 @@
 """Sub-agents, background work, MCP servers, commands and questions of servers in the page, by real clicks."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ WAIT = {
     "description": "Wait for go",
     "run_in_background": True,
 }
+DEPLOY = "---\ndescription: Ship it\nargument-hint: <where>\n---\nGo"
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -94,7 +96,7 @@ async def test_children_stand_under_their_calls_and_the_card_names_the_one_that_
     )
     calls = [
         agent(looks, "find the race", run_in_background=False),
-        agent(writes, "write the note", run_in_background=False),
+        agent(writes, "write the note", run_in_background=False, subagent_type="general-purpose"),
     ]
     session = await web.launch(web.play("parent", Step(blocks=calls), Step(blocks=[Say("Both are back.")])))
     await web.server.until_status(session, "waiting_input")
@@ -104,10 +106,12 @@ async def test_children_stand_under_their_calls_and_the_card_names_the_one_that_
     await expect(first).to_be_visible()
     await expect(second).to_contain_text("needs you")
     await expect(page.get_by_text("I look at")).to_be_visible()
-    await expect(needs_you(page)).to_contain_text("asked by Explore: write the note")
+    await expect(needs_you(page)).to_contain_text("asked by general-purpose: write the note")
     await page.get_by_role("link", name="Inbox").first.click()
-    await expect(page.get_by_role("region", name="Request")).to_contain_text("asked by Explore: write the note")
-    await expect(page.get_by_role("region", name="Inbox")).to_contain_text("Explore: write the note needs approval")
+    await expect(page.get_by_role("region", name="Request")).to_contain_text("asked by general-purpose: write the note")
+    await expect(page.get_by_role("region", name="Inbox")).to_contain_text(
+        "general-purpose: write the note needs approval"
+    )
     await page.get_by_role("button", name="Allow", exact=True).click()
     gate.open()
     await web.server.until_status(session, "completed")
@@ -137,7 +141,7 @@ async def test_the_background_list_shows_what_runs_and_stop_stops_it(web: WebCon
     await expect(child_line).to_contain_text("running")
     await background(page).get_by_role("button", name="Stop find the race").click()
     await expect(child_line).to_contain_text("stopped")
-    await expect(page.get_by_role("button", name="in background")).to_have_count(0)
+    await expect(page.get_by_role("button", name=re.compile(r"^\d+ in background"))).to_have_count(0)
     gate.open()
 
 
@@ -147,6 +151,7 @@ async def test_the_list_is_right_after_a_restart_and_opens_by_its_key(web: WebCo
     await web.server.until(session, lambda view: view.status == "completed" and len(view.background) == 1)
     await web.restart()
     page = await open_page(web, f"/session/{session}")
+    await expect(page.get_by_role("tablist", name="Panels")).to_be_visible()
     await page.keyboard.press("b")
     await expect(background(page)).to_contain_text("Wait for go")
     await expect(background(page)).to_contain_text("lost")
@@ -224,7 +229,9 @@ async def test_commands_skills_and_agents_are_listed_and_broken_ones_named(web: 
 async def test_a_slash_completes_commands_skills_prompts_and_built_in_ones(web: WebConsole) -> None:
     """H9-1"""
     user_servers(web, srv=scripted_entry())
-    write(web.work / ".bobstay" / "commands" / "deploy.md", "---\ndescription: Ship it\nargument-hint: <where>\n---\nGo")
+    write(
+        web.work / ".bobstay" / "commands" / "deploy.md", "---\ndescription: Ship it\nargument-hint: <where>\n---\nGo"
+    )
     TrustStore(web.server.environment.paths.bobstay).put(str(web.work), executable_parts(str(web.work)))
     page = await open_page(web, f"/session/{await completed(web)}")
     message = page.get_by_role("textbox", name="Message")

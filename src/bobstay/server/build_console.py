@@ -33,8 +33,8 @@ from bobstay.server.external_sessions import ExternalSessions
 from bobstay.server.files.session_directory import WORKTREES
 from bobstay.server.inbox import Inbox
 from bobstay.server.inventory.inventory_reader import InventoryReader
-from bobstay.server.memory_trimming import MemoryTrimming
 from bobstay.server.mcp_actions import McpActions
+from bobstay.server.memory_trimming import MemoryTrimming
 from bobstay.server.metrics import Metrics
 from bobstay.server.notifications.notifier import Notifier
 from bobstay.server.preflight import Preflight

@@ -47,7 +47,7 @@ class McpActions:
 
     def servers_of(self, session_id: str) -> McpServers | None:
         """The servers that the running agent of a session holds, if it runs and has some."""
-        worker = self._runner.worker(session_id)
+        worker: object = self._runner.worker(session_id)
         return worker.servers if isinstance(worker, HoldsServers) else None
 
     async def reconnect(self, view: SessionView, name: str) -> None:
@@ -183,7 +183,9 @@ class McpActions:
     def _require_servers(self, view: SessionView) -> McpServers:
         servers = self.servers_of(view.id)
         if servers is None:
-            raise ApiError("wrong_state", "The agent does not run. The next message starts it, and connects its servers.")
+            raise ApiError(
+                "wrong_state", "The agent does not run. The next message starts it, and connects its servers."
+            )
         return servers
 
 

@@ -19,6 +19,10 @@ def agent(prompt: str, id: str, **more: Any) -> Call:
     return Call("Agent", {"description": f"look at {id}", "subagent_type": "Explore", "prompt": prompt, **more}, id)
 
 
+def writer(prompt: str) -> Call:
+    return agent(prompt, "a1", subagent_type="general-purpose")
+
+
 def only(view: SessionView) -> BackgroundView:
     (item,) = view.background
     return item
@@ -132,14 +136,14 @@ async def test_who_asks_is_named_and_outlasts_the_turn_of_the_session(
     """H2-8: the request of an agent in the background stays open when the turn of its session ends."""
     write = Call("Write", {"file_path": "b.txt", "content": "b"}, "w")
     child = model.play("child", Step(blocks=[write]), Step(blocks=[Say("Written.")]))
-    steps = [Step(blocks=[agent(child, "a1")]), Step(blocks=[Say("It works.")]), Step(blocks=[Say("All done.")])]
+    steps = [Step(blocks=[writer(child)]), Step(blocks=[Say("It works.")]), Step(blocks=[Say("All done.")])]
     id = await server.launch(model.play("parent", *steps))
     waiting = await server.until(id, lambda view: view.turns == 1 and view.ended_at > 0 and bool(view.interactions))
     assert (waiting.status, waiting.activity) == ("waiting_input", "asking")
     (asked,) = waiting.interactions
-    assert asked.agent_name == "Explore: look at a1"
+    assert asked.agent_name == "general-purpose: look at a1"
     listed = (await server.get(f"{API}/interactions")).json["interactions"]
-    assert [each["summary"]["agent_name"] for each in listed] == ["Explore: look at a1"]
+    assert [each["summary"]["agent_name"] for each in listed] == ["general-purpose: look at a1"]
     body = {"decision": "allow", "input_sha256": asked.input_sha256}
     assert (await server.post(f"{API}/interactions/{asked.id}/decision", body)).status == 200
     done = await server.until(id, lambda view: view.status == "completed" and view.turns == 2)
@@ -152,7 +156,7 @@ async def test_waiting_in_the_background_takes_no_place_and_frees_none_twice(
 ) -> None:
     write = Call("Write", {"file_path": "b.txt", "content": "b"}, "w")
     child = model.play("child", Step(blocks=[write]), Step(blocks=[Say("Written.")]))
-    steps = [Step(blocks=[agent(child, "a1")]), Step(blocks=[Say("It works.")]), Step(blocks=[Say("All done.")])]
+    steps = [Step(blocks=[writer(child)]), Step(blocks=[Say("It works.")]), Step(blocks=[Say("All done.")])]
     id = await server.launch(model.play("parent", *steps))
     waiting = await server.until(id, lambda view: view.ended_at > 0 and bool(view.interactions))
     numbers = (await server.get("/metrics")).body

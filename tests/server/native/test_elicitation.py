@@ -33,9 +33,7 @@ async def asked(server: RunningConsole, model: ModelServer) -> SessionView:
 
 async def decide(server: RunningConsole, view: SessionView, **body: Any) -> None:
     entry = view.interactions[0]
-    reply = await server.post(
-        f"{API}/interactions/{entry.id}/decision", {"input_sha256": entry.input_sha256, **body}
-    )
+    reply = await server.post(f"{API}/interactions/{entry.id}/decision", {"input_sha256": entry.input_sha256, **body})
     assert reply.status == 200, reply.body
 
 

@@ -41,7 +41,6 @@ export type WorkerView = Schemas["WorkerView"];
 export type WorkerState = Schemas["WorkerState"];
 export type Inventory = Schemas["EngineInventory"];
 export type McpServer = Schemas["McpServer"];
-export type SlashCommand = Schemas["SlashCommand"];
 export type BackgroundView = Schemas["BackgroundView"];
 export type Capabilities = Schemas["Capabilities"];
 export type Spent = Schemas["Spent"];

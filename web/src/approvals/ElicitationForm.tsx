@@ -68,9 +68,7 @@ export function ElicitationForm({ interaction, opened, keys, onDone }: RequestPr
             ))}
           </fieldset>
         )}
-        <p className="m-0 text-small text-ink-3">
-          What you send goes to {who}. Send no password and no key.
-        </p>
+        <p className="m-0 text-small text-ink-3">What you send goes to {who}. Send no password and no key.</p>
       </div>
       <AnswerError answering={answering} />
       {allowed && (
@@ -132,7 +130,12 @@ interface FieldProps {
   onChange: (value: Value) => void;
 }
 
-const TYPES: Record<string, string> = { email: "email", uri: "url", date: "date", "date-time": "datetime-local" };
+const TYPES: Record<string, string> = {
+  email: "email",
+  uri: "url",
+  date: "date",
+  "date-time": "datetime-local",
+};
 
 function OneField({ field, value, problem, onChange }: FieldProps) {
   if (field.kind === "boolean")
@@ -150,13 +153,23 @@ function OneField({ field, value, problem, onChange }: FieldProps) {
         </span>
       </label>
     );
-  if (field.kind === "choices") return <Several field={field} value={value} problem={problem} onChange={onChange} />;
+  if (field.kind === "choices")
+    return <Several field={field} value={value} problem={problem} onChange={onChange} />;
   const shown = typeof value === "string" ? value : "";
   return (
-    <Field label={`${field.title}${field.required ? "" : " (optional)"}`} about={field.about} problem={problem}>
+    <Field
+      label={`${field.title}${field.required ? "" : " (optional)"}`}
+      about={field.about}
+      problem={problem}
+    >
       {(given) =>
         field.kind === "choice" ? (
-          <select {...given} className={INPUT} value={shown} onChange={(event) => onChange(event.target.value)}>
+          <select
+            {...given}
+            className={INPUT}
+            value={shown}
+            onChange={(event) => onChange(event.target.value)}
+          >
             <option value="">{field.required ? "Select" : "None"}</option>
             {field.choices.map((each) => (
               <option key={each.value} value={each.value}>
@@ -200,7 +213,9 @@ function Several({ field, value, problem, onChange }: FieldProps) {
         </label>
       ))}
       {(problem || field.about) && (
-        <p className={`m-0 mt-1 text-small ${problem ? "text-failed" : "text-ink-3"}`}>{problem || field.about}</p>
+        <p className={`m-0 mt-1 text-small ${problem ? "text-failed" : "text-ink-3"}`}>
+          {problem || field.about}
+        </p>
       )}
     </fieldset>
   );

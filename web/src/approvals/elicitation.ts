@@ -132,7 +132,8 @@ export function initialValues(fields: readonly ElicitationField[]): Values {
 /** What is wrong with a value; empty if it can be sent. */
 export function problemOf(field: ElicitationField, value: Value): string {
   if (field.kind === "boolean") return "";
-  if (typeof value !== "string") return field.required && (value as readonly string[]).length === 0 ? "Select at least one." : "";
+  if (typeof value !== "string")
+    return field.required && (value as readonly string[]).length === 0 ? "Select at least one." : "";
   if (value.trim() === "") return field.required ? "Needed." : "";
   if (field.kind === "number" || field.kind === "integer") return numberProblem(field, Number(value));
   if (field.kind !== "text") return "";

@@ -39,7 +39,8 @@ export function useCandidates(id: string, trigger: Trigger | null): Candidate[] 
     retry: false,
   });
   if (!trigger) return [];
-  if (trigger.kind === "file") return (data?.paths ?? []).map((value) => ({ value, about: "", hint: "", tag: "" }));
+  if (trigger.kind === "file")
+    return (data?.paths ?? []).map((value) => ({ value, about: "", hint: "", tag: "" }));
   return matching(commands, trigger.query).map((each) => ({
     value: each.name,
     about: each.description,
@@ -91,7 +92,9 @@ export function Completions({ kind, candidates, chosen, onChoose }: Props) {
           }}
         >
           <Icon name={iconOf(kind, candidate.value)} size={14} className="text-ink-3" />
-          <span className={`min-w-0 ${kind === "file" ? "" : "shrink-0 max-w-64"} truncate ${kind === "file" ? "font-mono text-code" : "font-medium"}`}>
+          <span
+            className={`min-w-0 ${kind === "file" ? "" : "shrink-0 max-w-64"} truncate ${kind === "file" ? "font-mono text-code" : "font-medium"}`}
+          >
             {kind === "command" && "/"}
             <VisibleText text={candidate.value} />
           </span>

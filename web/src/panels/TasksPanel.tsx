@@ -23,8 +23,8 @@ export function TasksPanel({ session }: { session: SessionView }) {
         {tasks.error && <p className="m-3 text-failed">{errorMessage(tasks.error)}</p>}
         {nothing && (
           <Empty title="No tasks yet">
-            The agent's task list appears here, and what it runs in the background. Add what you want to keep in
-            mind below; the agent does not see it.
+            The agent's task list appears here, and what it runs in the background. Add what you want to keep
+            in mind below; the agent does not see it.
           </Empty>
         )}
         <BackgroundItems session={session} />

@@ -18,7 +18,14 @@ test("requests of agents in the background and of MCP servers stay open when the
   const fold = new Fold();
   fold.apply([
     entry({ type: "agent_started", id: "waits", call_id: "a", agent_type: "Plan", description: "" }),
-    entry({ type: "agent_started", id: "goes-on", call_id: "b", agent_type: "Plan", description: "", background: true }),
+    entry({
+      type: "agent_started",
+      id: "goes-on",
+      call_id: "b",
+      agent_type: "Plan",
+      description: "",
+      background: true,
+    }),
     opened("own", ""),
     opened("awaited", "waits"),
     opened("background", "goes-on"),
@@ -28,7 +35,14 @@ test("requests of agents in the background and of MCP servers stay open when the
   const outcomes = Object.fromEntries([...fold.interactions].map(([id, each]) => [id, each.outcome]));
   expect(outcomes).toEqual({ own: "cancelled", awaited: "cancelled", background: "", server: "" });
   fold.apply([
-    entry({ type: "agent_ended", id: "goes-on", call_id: "b", agent_type: "Plan", description: "", status: "killed" }),
+    entry({
+      type: "agent_ended",
+      id: "goes-on",
+      call_id: "b",
+      agent_type: "Plan",
+      description: "",
+      status: "killed",
+    }),
     entry({ type: "run_done", ending: "completed" }),
   ]);
   expect(fold.interactions.get("background")?.outcome).toBe("cancelled");

@@ -286,7 +286,8 @@ function runDone(fold: Fold, entry: Entry, event: EventOf<"run_done">): void {
   for (const id of [...fold.open].filter(ends)) fold.drop(id);
   for (const id of [...fold.unfinished].filter(ends)) interruptTool(fold, id);
   for (const state of fold.interactions.values()) {
-    if (!state.outcome && !outlastsTurn(fold, state)) fold.interactions.set(state.id, { ...state, outcome: "cancelled" });
+    if (!state.outcome && !outlastsTurn(fold, state))
+      fold.interactions.set(state.id, { ...state, outcome: "cancelled" });
   }
   fold.activity = null;
   for (const id of [...fold.turn.pendingRequests]) answered(fold, id, entry.at);

@@ -59,6 +59,7 @@ export function request(
     opened_at: openedAt,
     agent: "",
     reason: "",
+    agent_name: "",
   };
 }
 

@@ -7,8 +7,8 @@ import { useOfTranscript, useRow } from "@/state/hooks";
 import type { Row, ToolRow } from "@/state/rows";
 import type { Transcript } from "@/state/transcript";
 import { Button } from "@/ui/Button";
-import { Icon } from "@/ui/Icon";
 import { Elapsed } from "@/ui/Elapsed";
+import { Icon } from "@/ui/Icon";
 import { toolStatusStyle } from "./labels";
 import { RowFrame } from "./RowFrame";
 import { ToolLine } from "./ToolLine";
@@ -134,7 +134,9 @@ function typeOf(row: ToolRow): string {
 /** The agent as the session lists it, while it runs and, in the background, for a while after. */
 function useBackground(sessionId: string, callId: string): BackgroundView | undefined {
   return useApp((state) =>
-    (state.sessions[sessionId]?.background ?? []).find((each) => each.kind === "agent" && each.call_id === callId),
+    (state.sessions[sessionId]?.background ?? []).find(
+      (each) => each.kind === "agent" && each.call_id === callId,
+    ),
   );
 }
 

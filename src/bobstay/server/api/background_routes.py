@@ -15,7 +15,7 @@ async def stop_in_background(call: ApiCall) -> SessionView:
     item = next((each for each in view.background if each.id == id), None)
     if item is None:
         raise ApiError("not_found", "There is no such agent or command in this session.")
-    worker = services.runner.worker(view.id)
+    worker: object = services.runner.worker(view.id)
     is_stopped = isinstance(worker, StopsBackground) and await worker.stop_background(id)
     if not is_stopped:
         text = "It does not run now: the next message continues it." if item.state == "paused" else "It has ended."

@@ -56,7 +56,8 @@ class InboxRequests:
         opened = redact_event(InteractionOpened(new_id(), "question", call), redactor)
         self._session.record(opened)
         action: Action = "cancel"
-        content, by = None, "interrupt"
+        content: dict[str, Any] | None = None
+        by = "interrupt"
         asking = asyncio.ensure_future(self.ask(opened))
         self._elicitations.add(asking)
         try:

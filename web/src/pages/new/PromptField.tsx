@@ -124,7 +124,9 @@ function useFiles(cwd: string, trigger: Trigger | null) {
     placeholderData: keepPreviousData,
     retry: false,
   });
-  return q === null ? [] : (asked.data?.paths ?? []).map((name) => ({ name, description: "", hint: "", kind: "" }));
+  return q === null
+    ? []
+    : (asked.data?.paths ?? []).map((name) => ({ name, description: "", hint: "", kind: "" }));
 }
 
 function useCompletion(props: Props, field: HTMLTextAreaElement | null) {

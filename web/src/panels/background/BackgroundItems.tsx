@@ -19,7 +19,9 @@ export function BackgroundItems({ session }: { session: SessionView }) {
     <section aria-label="Background" className="hairline-b pb-1">
       <h2 className="m-0 flex h-8 items-center gap-2 px-3 text-small font-semibold text-ink-2">
         Background
-        <span className="tabular font-normal text-ink-3">{going > 0 ? `${going} running` : "none running"}</span>
+        <span className="tabular font-normal text-ink-3">
+          {going > 0 ? `${going} running` : "none running"}
+        </span>
       </h2>
       <ul className="m-0 list-none p-0">
         {items.map((item) => (
@@ -41,7 +43,10 @@ function Line({ item, session, allowed }: { item: BackgroundView; session: Sessi
   };
   return (
     <li className="flex items-start gap-2 px-3 py-1">
-      <span aria-hidden="true" className={`w-3.5 shrink-0 text-center ${asks ? "pulse-needs text-needs" : ink}`}>
+      <span
+        aria-hidden="true"
+        className={`w-3.5 shrink-0 text-center ${asks ? "pulse-needs text-needs" : ink}`}
+      >
         {asks ? "◆" : shape}
       </span>
       <Icon name={item.kind === "agent" ? "robot" : "terminal"} size={14} className="mt-0.5 text-ink-3" />
@@ -50,7 +55,8 @@ function Line({ item, session, allowed }: { item: BackgroundView; session: Sessi
           <VisibleText text={item.title || item.id} />
         </p>
         <p className="tabular m-0 text-small break-words text-ink-3">
-          {kindOf(item, session.background)} · <span className={asks ? "text-needs" : ""}>{asks ? "needs you" : word}</span>
+          {kindOf(item, session.background)} ·{" "}
+          <span className={asks ? "text-needs" : ""}>{asks ? "needs you" : word}</span>
           <Runtime item={item} />
         </p>
       </div>

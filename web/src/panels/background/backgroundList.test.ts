@@ -3,7 +3,15 @@ import type { BackgroundView } from "@/api/types";
 import { backgroundList, backgroundStyle, kindOf } from "./backgroundList";
 
 function item(id: string, more: Partial<BackgroundView> = {}): BackgroundView {
-  return { id, kind: "command", title: id, state: "running", call_id: "c", started_at: 1, ...more };
+  return {
+    id,
+    kind: "command",
+    title: id,
+    state: "running",
+    call_id: "c",
+    started_at: 1,
+    ...more,
+  } as BackgroundView;
 }
 
 test("what runs comes first, in the order it began; what ended follows, the last one first", () => {

@@ -20,7 +20,9 @@ export function McpServers({ sessionId, around }: { sessionId: string; around: I
   return (
     <Section title="MCP servers" number={connectedCount(servers)} open={servers.length > 0}>
       {servers.length === 0 && (
-        <p className="m-0 px-3 text-ink-3">None. Name them in .mcp.json of the project, or in your settings.</p>
+        <p className="m-0 px-3 text-ink-3">
+          None. Name them in .mcp.json of the project, or in your settings.
+        </p>
       )}
       <ul className="m-0 list-none p-0">
         {servers.map((server) => (
@@ -55,7 +57,9 @@ function Server({ server, sessionId }: { server: McpServer; sessionId: string })
       </button>
       <div className="pr-3 pl-8">
         {server.error && (
-          <p className={`m-0 text-small break-words ${server.state === "failed" ? "text-failed" : "text-ink-2"}`}>
+          <p
+            className={`m-0 text-small break-words ${server.state === "failed" ? "text-failed" : "text-ink-2"}`}
+          >
             <VisibleText text={server.error} />
           </p>
         )}

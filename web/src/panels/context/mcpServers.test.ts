@@ -43,7 +43,10 @@ describe("what can be done with a server", () => {
   });
 
   it("is said in a word and a shape", () => {
-    expect(serverStyle(server({ state: "needs-auth" }))).toMatchObject({ shape: "◆", word: "sign-in needed" });
+    expect(serverStyle(server({ state: "needs-auth" }))).toMatchObject({
+      shape: "◆",
+      word: "sign-in needed",
+    });
     expect(serverStyle(server({ state: "disabled", needs_approval: true })).word).toBe("needs approval");
     expect(serverStyle(server({ state: "disabled", error: "not trusted" })).word).toBe("not started");
     expect(serverStyle(server({ state: "strange" })).word).toBe("strange");
@@ -57,7 +60,8 @@ it("counts those that are connected once an agent runs", () => {
 
 it("opens web addresses only", () => {
   expect(isWebAddress("https://example.org/authorize?x=1")).toBe(true);
-  for (const bad of ["javascript:alert(1)", "file:///etc/passwd", "", "example.org"]) expect(isWebAddress(bad)).toBe(false);
+  for (const bad of ["javascript:alert(1)", "file:///etc/passwd", "", "example.org"])
+    expect(isWebAddress(bad)).toBe(false);
 });
 
 it("knows a console on this machine by its address", () => {
