@@ -111,17 +111,26 @@ async def shoot_team(device: Device, team: TeamSession, out: Path, suffix: str, 
             continue
         await page.goto(f"{device.web.url}/session/{team.id}")
         await settled(page)
-        if phone and (hide := page.get_by_role("button", name="Hide", exact=True)) and name != "team":
-            await hide.click()
+        if phone and name != "team":
+            await page.get_by_role("button", name="Hide", exact=True).click()
+        if name == "team":
+            first = page.get_by_role("button", name="Task: Find the race")
+            await page.get_by_role("region", name="Transcript").hover()
+            for _ in range(20):
+                if await first.is_visible():
+                    break
+                await page.mouse.wheel(0, -300)
+                await page.wait_for_timeout(100)
+            await first.evaluate("(element) => element.scrollIntoView({ block: 'start' })")
+            await page.mouse.move(1, 1)
         if label:
-            if phone:
-                await page.get_by_role("button", name="in background").click()
-            await page.get_by_role("tab", name=label, exact=True).click()
+            await page.get_by_role("button" if phone else "tab", name=label, exact=True).click()
         if name == "servers":
             section = page.get_by_role("region", name="MCP servers")
             await section.scroll_into_view_if_needed()
             await section.evaluate("(element) => element.scrollIntoView({ block: 'start' })")
         if name == "completion":
+            await page.get_by_role("textbox", name="Message").fill("")
             await page.get_by_role("textbox", name="Message").press_sequentially("/")
         await settled(page)
         await take_screenshot(page, out / f"{name}-{suffix}.png")

@@ -42,7 +42,8 @@ async def start_team_session(web: WebConsole, tracker: str) -> TeamSession:
 
 def prepare_project(web: WebConsole) -> Path:
     folder = project(web.folder / "warehouse")
-    servers = {"database": scripted_entry(), "metrics": scripted_entry(MCP_MODE="exit")}
+    database = {"command": "npx", "args": ["-y", "warehouse-database", "--read-only"]}
+    servers = {"database": database, "metrics": scripted_entry(MCP_MODE="exit")}
     files: dict[str, Any] = {
         ".mcp.json": json.dumps({"mcpServers": servers}),
         ".bobstay/settings.json": json.dumps({"enabledMcpjsonServers": ["metrics"]}),

@@ -110,7 +110,7 @@ async def test_children_stand_under_their_calls_and_the_card_names_the_one_that_
     await page.get_by_role("link", name="Inbox").first.click()
     await expect(page.get_by_role("region", name="Request")).to_contain_text("asked by general-purpose: write the note")
     await expect(page.get_by_role("region", name="Inbox")).to_contain_text(
-        "general-purpose: write the note needs approval"
+        "needs approval for Write, asked by general-purpose: write the note"
     )
     await page.get_by_role("button", name="Allow", exact=True).click()
     gate.open()

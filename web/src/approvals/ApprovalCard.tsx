@@ -45,7 +45,7 @@ export function ApprovalCard({ keys = true, asker, aside, ...props }: ApprovalCa
   const reason = requestReason(opened);
   return (
     <article aria-label={title} className="flex min-h-0 flex-col">
-      <header className="flex items-center gap-2 px-3 pt-2">
+      <header className="flex items-center gap-x-2 px-3 pt-2 max-md:flex-wrap">
         <span aria-hidden="true" className="pulse-needs text-needs">
           ◆
         </span>
@@ -53,7 +53,10 @@ export function ApprovalCard({ keys = true, asker, aside, ...props }: ApprovalCa
           <VisibleText text={title} />
         </h2>
         {who && (
-          <span className="min-w-0 truncate text-ink-2" title={`Requested by the sub-agent ${who}`}>
+          <span
+            className="min-w-0 truncate text-ink-2 max-md:order-last max-md:basis-full"
+            title={`Requested by the sub-agent ${who}`}
+          >
             <Icon name="robot" size={14} className="mr-1 inline align-[-2px] text-ink-3" />
             asked by <VisibleText text={who} />
           </span>

@@ -49,7 +49,7 @@ function InBackground({ session }: { session: SessionView }) {
       icon={<Icon name="list" size={12} />}
       onClick={() => runCommand("background")}
     >
-      <span className="tabular">{running}</span> in background
+      <span className="tabular">{`${running} in background`}</span>
     </Button>
   );
 }

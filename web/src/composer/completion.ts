@@ -48,7 +48,7 @@ export function matching<T extends Named>(commands: readonly T[], query: string,
 }
 
 const TAGS: Record<string, string> = {
-  builtin: "built in, without the model",
+  builtin: "without the model",
   skill: "skill",
   prompt: "MCP prompt",
 };

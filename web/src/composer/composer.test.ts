@@ -217,7 +217,7 @@ describe("a clock", () => {
 });
 
 it("says of a command what kind it is, where that matters", () => {
-  expect(commandTag({ kind: "builtin" })).toBe("built in, without the model");
+  expect(commandTag({ kind: "builtin" })).toBe("without the model");
   expect(commandTag({ kind: "skill" })).toBe("skill");
   expect(commandTag({ kind: "command" })).toBe("");
 });

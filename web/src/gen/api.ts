@@ -7055,6 +7055,7 @@ export interface operations {
             path: {
                 /** @description Id of the session. */
                 id: string;
+                /** @description Id of the sub-agent or background command. */
                 background_id: string;
             };
             cookie?: never;
@@ -7851,6 +7852,7 @@ export interface operations {
             path: {
                 /** @description Id of the session. */
                 id: string;
+                /** @description Name of the MCP server. */
                 name: string;
             };
             cookie?: never;
@@ -7894,6 +7896,7 @@ export interface operations {
             path: {
                 /** @description Id of the session. */
                 id: string;
+                /** @description Name of the MCP server. */
                 name: string;
             };
             cookie?: never;
@@ -7931,6 +7934,7 @@ export interface operations {
             path: {
                 /** @description Id of the session. */
                 id: string;
+                /** @description Name of the MCP server. */
                 name: string;
             };
             cookie?: never;
@@ -7968,6 +7972,7 @@ export interface operations {
             path: {
                 /** @description Id of the session. */
                 id: string;
+                /** @description Name of the MCP server. */
                 name: string;
             };
             cookie?: never;

@@ -39,5 +39,5 @@ export function requestSummary(item: OpenItem): string {
   if (kind === "question") return "has a question";
   if (kind === "plan") return "has a plan to review";
   const who = item.summary.agent_name;
-  return who ? `${who} needs approval for ${call.name}` : `needs approval for ${call.name}`;
+  return `needs approval for ${call.name}${who ? `, asked by ${who},` : ""}`;
 }

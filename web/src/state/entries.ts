@@ -168,6 +168,7 @@ function noticeRewind(fold: Fold, entry: Entry): void {
  * instruction files, and a prompt shows which files it mentions.
  */
 const FOR_THE_MODEL = new Set([
+  "background", // a notice says what ended
   "interrupt",
   "instructions",
   "nested_instructions",
@@ -182,6 +183,7 @@ const FOR_THE_MODEL = new Set([
 function prompted(fold: Fold, entry: Entry, event: EventOf<"prompted">): void {
   if (event.origin === "harness" && FOR_THE_MODEL.has(event.why ?? "")) return;
   const { text, images } = contentOf(event.blocks);
+  if (entry.parentCall && fold.tool(entry.parentCall)?.input.prompt === text) return; // the call itself shows it
   fold.put({
     ...rowBase(fold, entry, event.id || entry.id),
     kind: "user",

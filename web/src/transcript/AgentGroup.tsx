@@ -56,9 +56,11 @@ export function AgentGroup({ transcript, row, sessionId, renderRow }: Props) {
         <Icon name="robot" size={14} className="text-ink-3" />
         <span className="min-w-0 truncate">Task: {descriptionOf(row)}</span>
         <span className="shrink-0 text-ink-3 max-md:hidden">{typeOf(row)}</span>
-        <span className="tabular flex-1 shrink-0 text-ink-3">({plural(tools, "tool")})</span>
+        <span className="tabular flex-1 shrink-0 whitespace-nowrap text-ink-3">
+          ({plural(tools, "tool")})
+        </span>
         <span className="tabular shrink-0 text-small text-ink-3">
-          {background && !background.is_awaited && "in background "}
+          {background && !background.is_awaited && <span className="max-md:hidden">in background </span>}
           {runs ? (
             <Elapsed since={background ? background.started_at * 1000 : row.startedAt} />
           ) : background?.ended_at ? (

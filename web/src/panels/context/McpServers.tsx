@@ -12,7 +12,14 @@ import { Icon } from "@/ui/Icon";
 import { VisibleText } from "@/ui/VisibleText";
 import { PathName } from "../PathName";
 import { Fact, Section } from "../Section";
-import { connectedCount, isLocalConsole, isWebAddress, serverActions, serverStyle } from "./mcpServers";
+import {
+  connectedCount,
+  isLocalConsole,
+  isWebAddress,
+  mainActions,
+  serverActions,
+  serverStyle,
+} from "./mcpServers";
 import { Marked } from "./Names";
 
 export function McpServers({ sessionId, around }: { sessionId: string; around: Inventory }) {
@@ -64,7 +71,7 @@ function Server({ server, sessionId }: { server: McpServer; sessionId: string })
           </p>
         )}
         <SignInNote server={server} />
-        <Actions server={server} sessionId={sessionId} />
+        <Actions server={server} sessionId={sessionId} all={open} />
       </div>
       {open && <Details server={server} />}
     </li>
@@ -87,12 +94,12 @@ function SignInNote({ server }: { server: McpServer }) {
 
 type Act = "reconnect" | "on" | "off" | "approve" | "sign-in";
 
-function Actions({ server, sessionId }: { server: McpServer; sessionId: string }) {
+function Actions({ server, sessionId, all }: { server: McpServer; sessionId: string; all: boolean }) {
   const queries = useQueryClient();
   const [busy, setBusy] = useState<Act | "">("");
   const operates = useApp((state) => hasScope(state.me, "operate"));
   const administers = useApp((state) => hasScope(state.me, "admin"));
-  const can = serverActions(server);
+  const can = all ? serverActions(server) : mainActions(server);
   const run = async (act: Act) => {
     setBusy(act);
     try {

@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { McpServer } from "@/api/types";
-import { connectedCount, isLocalConsole, isWebAddress, serverActions, serverStyle } from "./mcpServers";
+import {
+  connectedCount,
+  isLocalConsole,
+  isWebAddress,
+  mainActions,
+  serverActions,
+  serverStyle,
+} from "./mcpServers";
 
 function server(more: Partial<McpServer> = {}): McpServer {
   return {
@@ -51,6 +58,12 @@ describe("what can be done with a server", () => {
     expect(serverStyle(server({ state: "disabled", error: "not trusted" })).word).toBe("not started");
     expect(serverStyle(server({ state: "strange" })).word).toBe("strange");
   });
+});
+
+it("is shown at once where somebody is needed, and else among the details", () => {
+  expect(mainActions(server())).toMatchObject({ reconnect: false, switchOff: false });
+  expect(mainActions(server({ state: "failed" }))).toMatchObject({ reconnect: true, switchOff: false });
+  expect(mainActions(server({ state: "needs-auth", can_sign_in: true }))).toMatchObject({ signIn: true });
 });
 
 it("counts those that are connected once an agent runs", () => {

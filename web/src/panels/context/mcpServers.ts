@@ -45,6 +45,12 @@ export function serverActions(server: McpServer): ServerActions {
   };
 }
 
+/** What people come for, by its state; the other actions are among the details. */
+export function mainActions(server: McpServer): ServerActions {
+  const can = serverActions(server);
+  return { ...can, reconnect: can.reconnect && server.state === "failed", switchOff: false };
+}
+
 /** How many are connected, if an agent runs. */
 export function connectedCount(servers: readonly McpServer[]): string {
   const connected = servers.filter((each) => each.state === "connected").length;
