@@ -18,9 +18,7 @@ RACE = "Find out where totals are read without the lock."
 TEST = "Write a test that fails while the race is there."
 REVIEW = "Review how the cart uses its lock."
 DEPLOY = "---\ndescription: Ship the shop to an environment\nargument-hint: <environment>\n---\nShip it to $ARGUMENTS."
-SKILL = (
-    "---\nname: flaky-tests\ndescription: How we hunt flaky tests\n---\nRepeat it a thousand times."
-)
+SKILL = "---\nname: flaky-tests\ndescription: How we hunt flaky tests\n---\nRepeat it a thousand times."
 
 
 class TeamSession(Struct):
@@ -76,16 +74,14 @@ def lead() -> list[Step]:
             ]
         ),
         Step(blocks=[Say("They work in the background. I wait for their reports.")]),
-        Step(
-            blocks=[Say("The **review** is back: `add()` takes the lock, `total()` does not. Two still work.")]
-        ),
+        Step(blocks=[Say("The **review** is back: `add()` takes the lock, `total()` does not. Two still work.")]),
     ]
 
 
 def play_agents(web: WebConsole, gate: Gate) -> None:
     reads = [Call("Read", {"file_path": "src/cart.py"}), Call("Grep", {"pattern": "_lock", "path": "src"})]
     words = "`total()` adds up the items while `add()` may append to them. "
-    web.play(PHRASE + RACE, Step(blocks=reads), Step(blocks=[Say(words), Say("unseen")], gate=gate, gate_after=1))
+    web.play(PHRASE + RACE, Step(blocks=[*reads]), Step(blocks=[Say(words), Say("unseen")], gate=gate, gate_after=1))
     check = {"command": "python3 -m pytest -q --count=500 tests/cart", "description": "Repeat the race 500 times"}
     web.play(
         PHRASE + TEST,

@@ -98,7 +98,7 @@ async def test_children_stand_under_their_calls_and_the_card_names_the_one_that_
         agent(looks, "find the race", run_in_background=False),
         agent(writes, "write the note", run_in_background=False, subagent_type="general-purpose"),
     ]
-    session = await web.launch(web.play("parent", Step(blocks=calls), Step(blocks=[Say("Both are back.")])))
+    session = await web.launch(web.play("parent", Step(blocks=[*calls]), Step(blocks=[Say("Both are back.")])))
     await web.server.until_status(session, "waiting_input")
     page = await open_page(web, f"/session/{session}")
     first = page.get_by_role("button", name="Task: find the race")
@@ -262,7 +262,7 @@ async def elicited(web: WebConsole, **given: Any) -> tuple[str, Page]:
     return session, await open_page(web, f"/session/{session}")
 
 
-def told(web: WebConsole) -> Any:
+def reported(web: WebConsole) -> Any:
     content = web.model.requests[-1].body["messages"][-1]["content"]
     block = next(each for each in content if each["type"] == "tool_result")
     inner = block["content"]
@@ -285,14 +285,14 @@ async def test_a_question_of_a_server_is_a_form(web: WebConsole) -> None:
     await card.get_by_label("Send me news").check()
     await send.click()
     await web.server.until_status(session, "completed")
-    assert told(web) == {"action": "accept", "content": {"name": "Ada", "age": 36, "size": "large", "news": True}}
+    assert reported(web) == {"action": "accept", "content": {"name": "Ada", "age": 36, "size": "large", "news": True}}
 
 
 async def test_a_question_of_a_server_is_declined(web: WebConsole) -> None:
     session, page = await elicited(web)
     await needs_you(page).get_by_role("button", name="Decline").click()
     await web.server.until_status(session, "completed")
-    assert told(web)["action"] == "decline"
+    assert reported(web)["action"] == "decline"
 
 
 async def test_an_address_is_shown_and_opened_only_when_asked_to(web: WebConsole) -> None:
@@ -304,4 +304,4 @@ async def test_an_address_is_shown_and_opened_only_when_asked_to(web: WebConsole
     tab = await opened.value
     assert tab.url == address
     await web.server.until_status(session, "completed")
-    assert told(web)["action"] == "accept"
+    assert reported(web)["action"] == "accept"

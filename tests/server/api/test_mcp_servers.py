@@ -61,7 +61,8 @@ async def until_state(server: RunningConsole, id: str, name: str, state: str) ->
         return bool((await listed(server, id))[name]["state"] == state)
 
     await until_true(has_state)
-    return (await listed(server, id))[name]
+    found: dict[str, Any] = (await listed(server, id))[name]
+    return found
 
 
 async def act(server: RunningConsole, id: str, name: str, what: str, body: Any = None, **more: Any) -> Any:

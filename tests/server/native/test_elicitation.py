@@ -37,7 +37,7 @@ async def decide(server: RunningConsole, view: SessionView, **body: Any) -> None
     assert reply.status == 200, reply.body
 
 
-def told(server: RunningConsole, id: str) -> Any:
+def reported(server: RunningConsole, id: str) -> Any:
     reply = next(event for event in server.events(id) if isinstance(event, ToolDone))
     return json.loads(reply.reply.text)
 
@@ -52,7 +52,7 @@ async def test_a_server_asks_and_gets_what_a_person_typed(server: RunningConsole
     assert given["input"]["requested_schema"]["properties"] == {"name": {"type": "string"}}
     await decide(server, view, decision="answer", answers={"action": "accept", "content": {"name": "Ada"}})
     await server.until_status(view.id, "completed")
-    assert told(server, view.id) == {"action": "accept", "content": {"name": "Ada"}}
+    assert reported(server, view.id) == {"action": "accept", "content": {"name": "Ada"}}
     closed = [event for event in server.events(view.id) if isinstance(event, InteractionClosed)]
     assert [(event.outcome, event.by, event.input) for event in closed] == [("allowed", "ada", None)]
 
@@ -73,7 +73,7 @@ async def test_a_question_can_be_declined_and_cancelled(
     view = await asked(server, model)
     await decide(server, view, **body)
     await server.until_status(view.id, "completed")
-    assert told(server, view.id)["action"] == action
+    assert reported(server, view.id)["action"] == action
 
 
 async def test_an_interrupt_withdraws_the_question(server: RunningConsole, model: ModelServer) -> None:
