@@ -16,10 +16,12 @@ from playwright.async_api import Page, async_playwright  # noqa: E402 - after th
 from tests.browser.chromium import start  # noqa: E402
 from tests.browser.kit import PHONE, WIDE, Device, Theme, WebConsole  # noqa: E402
 from tests.browser.sample_sessions import SampleSessions, start_sample_sessions  # noqa: E402
+from tests.browser.team_session import TeamSession, start_team_session  # noqa: E402
+from tests.kit.oauth_server import protected_server  # noqa: E402
 from tests.modelserver.server import ModelServer  # noqa: E402
 
 OUT = ROOT / "docs" / "pictures"
-MAIN = "home,session,inbox,plan,new,compare,usage"
+MAIN = "home,session,team,servers,inbox,plan,new,compare,usage"
 """The screens that are kept in the repository."""
 
 
@@ -66,16 +68,19 @@ async def main() -> None:
     async with async_playwright() as playwright:
         browser = await start(playwright)
         with ModelServer() as model, tempfile.TemporaryDirectory() as folder:
-            async with WebConsole(browser, model, Path(folder)) as web:
+            async with WebConsole(browser, model, Path(folder)) as web, protected_server() as tracker:
                 samples = await start_sample_sessions(web)
+                team = await start_team_session(web, tracker.url)
                 for size in sizes:
                     for theme in themes:
                         device = await web.device(
                             theme=theme, size=WIDE if size == "desk" else PHONE, touch=size == "phone"
                         )
                         await shoot(device, samples, given.out, f"{theme}-{size}", only)
+                        await shoot_team(device, team, given.out, f"{theme}-{size}", only)
                         print(f"{theme} {size}: errors {device.monitor.errors}")
                 samples.gate.open()
+                team.gate.open()
         await browser.close()
 
 
@@ -95,6 +100,40 @@ async def shoot(device: Device, samples: SampleSessions, out: Path, suffix: str,
             await page.get_by_role("tab", name=label, exact=True).click()
             await settled(page)
             await take_screenshot(page, out / f"panel-{name}-{suffix}.png")
+
+
+async def shoot_team(device: Device, team: TeamSession, out: Path, suffix: str, only: set[str]) -> None:
+    """A session with sub-agents: its transcript, what runs in the background, its servers, the completion."""
+    page = await device.tab()
+    phone = suffix.endswith("phone")
+    for name, label in {"team": "", "background": "Tasks", "servers": "Context", "completion": ""}.items():
+        if only and name not in only:
+            continue
+        await page.goto(f"{device.web.url}/session/{team.id}")
+        await settled(page)
+        if phone and name != "team":
+            await page.get_by_role("button", name="Hide", exact=True).click()
+        if name == "team":
+            first = page.get_by_role("button", name="Task: Find the race")
+            await page.get_by_role("region", name="Transcript").hover()
+            for _ in range(20):
+                if await first.is_visible():
+                    break
+                await page.mouse.wheel(0, -300)
+                await page.wait_for_timeout(100)
+            await first.evaluate("(element) => element.scrollIntoView({ block: 'start' })")
+            await page.mouse.move(1, 1)
+        if label:
+            await page.get_by_role("button" if phone else "tab", name=label, exact=True).click()
+        if name == "servers":
+            section = page.get_by_role("region", name="MCP servers")
+            await section.scroll_into_view_if_needed()
+            await section.evaluate("(element) => element.scrollIntoView({ block: 'start' })")
+        if name == "completion":
+            await page.get_by_role("textbox", name="Message").fill("")
+            await page.get_by_role("textbox", name="Message").press_sequentially("/")
+        await settled(page)
+        await take_screenshot(page, out / f"{name}-{suffix}.png")
 
 
 async def take_screenshot(page: Page, path: Path) -> None:

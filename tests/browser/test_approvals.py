@@ -302,7 +302,7 @@ async def test_a_request_of_a_sub_agent_says_whose_it_is(web: WebConsole) -> Non
     session = await web.launch("ask agent", engine="fake")
     page = await web.open(f"/session/{session}")
     await expect(approvals(page)).to_contain_text("Run this command?")
-    await expect(approvals(page)).to_contain_text("for reviewer")
+    await expect(approvals(page)).to_contain_text("asked by reviewer")
     await button(page, "Allow").click()
     await web.server.until_status(session, "completed")
 

@@ -16,8 +16,9 @@ from bobstay.model.message import Text
 from bobstay.model.session_events import InterruptAsked, SessionConfig
 from bobstay.server.capacity import Capacity
 from bobstay.server.inbox import Inbox
+from bobstay.server.sessions.open_interactions import input_hash
 from bobstay.server.sessions.open_session import OpenSession
-from bobstay.server.sessions.session_view import SessionView, input_hash
+from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.workers.process.engine_process import ShutdownTimeouts
 from bobstay.server.workers.process.process_worker import ProcessWorker
 from bobstay.server.workers.process.spawner import NOTHING, ProcessServices, WorkerFiles

@@ -105,8 +105,10 @@ def die(_given: dict[str, Any]) -> dict[str, Any]:
     os._exit(3)
 
 
-def elicit(_given: dict[str, Any]) -> dict[str, Any]:
-    asked = {"message": "Your name?", "requestedSchema": schema("name"), "mode": "form"}
+def elicit(given: dict[str, Any]) -> dict[str, Any]:
+    asked = {"message": "Your name?", "requestedSchema": given.get("schema", schema("name")), "mode": "form"}
+    if given.get("url"):
+        asked = {"message": "Please confirm.", "mode": "url", "url": given["url"], "elicitationId": "e1"}
     return text(json.dumps(ask("elicitation/create", asked)))
 
 

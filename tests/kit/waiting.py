@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 DEADLINE = 60.0
 """Seconds. Nothing that works takes so long; what is broken fails after it."""
@@ -16,6 +16,16 @@ async def until(condition: Callable[[], object], why: Why = "it did not happen",
     while not condition():
         assert time.monotonic() < deadline, why() if callable(why) else why
         await asyncio.sleep(0.005)
+
+
+async def until_true(
+    condition: Callable[[], Awaitable[bool]], why: Why = "it did not happen", within: float = DEADLINE
+) -> None:
+    """The same for a condition that has to be asked for."""
+    deadline = time.monotonic() + within
+    while not await condition():
+        assert time.monotonic() < deadline, why() if callable(why) else why
+        await asyncio.sleep(0.02)
 
 
 def wait_until(condition: Callable[[], object], why: Why = "it did not happen", within: float = DEADLINE) -> None:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from bobstay.engine.driver import Driver
 from bobstay.engine.journal import Journal
+from bobstay.engine.toolbox import Toolbox
 from bobstay.engine.turn_hooks import before_agent
 from bobstay.model.agent_events import AgentEnded, AgentStarted, AgentStatus
 from bobstay.model.event import Ending, Event, InputQueued, MessageDone, RunDone, ToolDone
@@ -87,6 +88,10 @@ class RunningAgent:
     def takes_messages(self) -> bool:
         """Whether it still reads what is queued. If not, its end is about to be stored."""
         return not self._is_closing
+
+    @property
+    def toolbox(self) -> Toolbox:
+        return self._engine.driver.agent.toolbox
 
     def begin(self, prompt: str | None) -> None:
         """Work on a prompt; without one, continue the turn that was interrupted."""

@@ -33,6 +33,7 @@ from bobstay.server.external_sessions import ExternalSessions
 from bobstay.server.files.session_directory import WORKTREES
 from bobstay.server.inbox import Inbox
 from bobstay.server.inventory.inventory_reader import InventoryReader
+from bobstay.server.mcp_actions import McpActions
 from bobstay.server.memory_trimming import MemoryTrimming
 from bobstay.server.metrics import Metrics
 from bobstay.server.notifications.notifier import Notifier
@@ -120,6 +121,7 @@ def _build_services(
     auth = Authorizer(database.engine, rules or AuthSettings.of(options), database.audit)
     auth.track_connections(lambda: {client.principal.client for client in hub.clients()}, hub.revoke)
     _observe_inbox(registry, inbox)
+    inventory = InventoryReader(database, environment, options.engines, roots, secrets)
     return external, Services(
         options=options,
         environment=environment,
@@ -135,7 +137,8 @@ def _build_services(
         auxiliary_workers=auxiliary,
         worktrees=worktrees,
         roots=roots,
-        inventory=InventoryReader(database, environment, options.engines, roots),
+        inventory=inventory,
+        mcp=McpActions(environment, inventory, runner, publisher),
         database=database,
         auth=auth,
         audit=database.audit,

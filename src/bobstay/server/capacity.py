@@ -72,6 +72,7 @@ class CapacitySeat:
                 yield
             finally:
                 self._held = False
+                self.set_waiting(False)  # an agent in the background may still wait: the slot is left once
 
     def set_waiting(self, waiting: bool) -> None:
         """The worker starts or stops waiting for a person."""

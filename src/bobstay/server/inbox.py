@@ -12,7 +12,7 @@ from msgspec import Struct
 from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import Durable, InteractionClosed, InteractionOpened
 from bobstay.server.errors import ApiError
-from bobstay.server.sessions.session_view import input_hash
+from bobstay.server.sessions.open_interactions import input_hash
 
 Decision: TypeAlias = Literal["allow", "deny", "answer"]
 Reach: TypeAlias = Literal["once", "session", "project", "user"]

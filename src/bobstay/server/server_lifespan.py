@@ -54,6 +54,7 @@ class ServerLifespan:
         await background.rpc.close()
         await background.external.close()
         await services.auxiliary_workers.close()
+        await services.mcp.close()
         await services.runner.close()
         await services.versions.close()
         await services.notifier.close()

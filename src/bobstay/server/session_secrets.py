@@ -99,6 +99,13 @@ class SessionSecrets:
         text = self._known.get(session_id, {}).get(MCP_CONFIG)
         return msgspec.json.decode(text, type=dict[str, Any]) if text else {}
 
+    def mcp_json(self, session_id: str) -> str:
+        """The MCP configuration of a session as `--mcp-config` takes it; empty if there is none."""
+        given = self.mcp_config(session_id)
+        if not given:
+            return ""
+        return msgspec.json.encode(given if "mcpServers" in given else {"mcpServers": given}).decode()
+
     async def set(self, session_id: str, variables: dict[str, str], mcp_config: dict[str, Any] | None = None) -> None:
         rows = dict(variables)
         if mcp_config:

@@ -50,7 +50,8 @@ class SessionWorkerFactory:
         engine = session.view.config.engine
         own = self._secrets.variables_of(session.id)
         if engine == "native":
-            return NativeWorker(id, epoch, session, _with_variables(self._native, own) if own else self._native)
+            services = _with_variables(self._native, own) if own else self._native
+            return NativeWorker(id, epoch, session, replace(services, mcp_config=self._secrets.mcp_json(session.id)))
         command = self._engines.get(engine)
         if command is None:
             text = f"This server has no engine {engine!r}. Start it with --engine {engine}=COMMAND."

@@ -16,6 +16,9 @@ from bobstay.server.inventory.redacted_commands import redact_command
 from bobstay.server.workers.process.engine_init import LONGEST, MOST, EngineSurface
 from tests.kit.consoles import RunningConsole
 from tests.kit.environments import KEY
+from tests.kit.mcp_sessions import scripted_entry
+from tests.kit.waiting import until_true
+from tests.modelserver.script import Say, Step
 from tests.modelserver.server import ModelServer
 
 ENGINE = """
@@ -100,13 +103,54 @@ async def test_our_own_engine_says_what_it_can_and_cannot(server: RunningConsole
     report = await inventory_of_directory(server)
     able = report["capabilities"]
     assert {name for name, can in able.items() if not can} == {
-        *("rewind", "compact", "terminal_resume", "slash_commands", "mcp", "skills", "agents"),
+        *("rewind", "compact", "terminal_resume"),
     }
     assert (report["origin"], report["engine"], report["sandbox"]["enabled"]) == ("settings", "native", False)
     assert {"Bash", "Edit", "AskUserQuestion"} <= set(report["tools"])
-    assert report["commands"] == report["skills"] == report["agents"] == []
+    assert {agent["name"] for agent in report["agents"]} >= {"Explore", "general-purpose", "Plan"}
     planning = (await server.get(f"/api/v1/surroundings?cwd={server.work}&workflow=research")).json
     assert {"Edit", "Write"} & set(planning["tools"]) == set()
+
+
+async def test_commands_skills_and_agents_are_listed_with_where_they_come_from(
+    server: RunningConsole, tmp_path: Path
+) -> None:
+    """H9-1, H9-4: those that cannot be used are named with their file and the reason."""
+    head = "---\ndescription: Ship it\nargument-hint: <where>\n---\nGo"
+    write(server.work / ".bobstay" / "commands" / "deploy.md", head)
+    write(tmp_path / "bobstay" / "skills" / "pdf" / "SKILL.md", "---\nname: pdf\ndescription: Reads PDF\n---\nRead.")
+    write(tmp_path / "bobstay" / "agents" / "reviewer.md", "---\nname: reviewer\ndescription: Looks twice\n---\nLook.")
+    broken = server.work / ".bobstay" / "agents" / "nameless.md"
+    write(broken, "---\ncolor: red\n---\nHm.")
+    trust(server)
+    report = await inventory_of_directory(server)
+    commands = {command["name"]: command for command in report["commands"]}
+    deploy = commands["deploy"]
+    assert (deploy["description"], deploy["hint"], deploy["level"], deploy["kind"]) == (
+        *("Ship it", "<where>", "project", "command"),
+    )
+    assert (commands["pdf"]["kind"], commands["pdf"]["level"]) == ("skill", "user")
+    assert (commands["cost"]["kind"], commands["init"]["level"]) == ("builtin", "bundled")
+    (skill,) = [each for each in report["skills"] if each["name"] == "pdf"]
+    assert (skill["level"], skill["source"]) == ("user", str(tmp_path / "bobstay" / "skills" / "pdf" / "SKILL.md"))
+    agents = {agent["name"]: agent["level"] for agent in report["agents"]}
+    assert (agents["reviewer"], agents["Explore"]) == ("user", "bundled")
+    assert [problem for problem in report["problems"] if problem.startswith(str(broken))]
+
+
+async def test_prompts_of_connected_servers_are_commands(
+    server: RunningConsole, model: ModelServer, tmp_path: Path
+) -> None:
+    write(tmp_path / "bobstay" / "settings.json", {"mcpServers": {"srv": scripted_entry()}})
+    id = await server.launch(model.play("hello", Step(blocks=[Say("Hello.")])))
+    await server.until_status(id, "completed")
+
+    async def is_listed() -> bool:
+        report = (await server.get(f"/api/v1/sessions/{id}/surroundings")).json
+        found = [command for command in report["commands"] if command["kind"] == "prompt"]
+        return [(command["name"], command["hint"]) for command in found] == [("mcp__srv__greet", "<who> [how]")]
+
+    await until_true(is_listed)
 
 
 async def test_instruction_files_and_servers_are_named_with_where_they_are(
@@ -123,7 +167,7 @@ async def test_instruction_files_and_servers_are_named_with_where_they_are(
     assert files[str(server.work / "AGENTS.md")]["trusted"] is False
     assert files[str(tmp_path / "bobstay" / "AGENTS.md")]["level"] == "user"
     (database,) = report["mcp_servers"]
-    assert (database["name"], database["state"], database["trusted"]) == ("db", "not_used", False)
+    assert (database["name"], database["state"], database["trusted"]) == ("db", "disabled", False)
     assert "hunter2" not in json.dumps(report)
     assert report["sandbox"]["enabled"] is True
     assert report["sandbox"]["kind"] or report["sandbox"]["problem"]

@@ -13,7 +13,8 @@ from bobstay.providers.catalogue import lookup
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
 from bobstay.server.session_creation import UserMessage
-from bobstay.server.sessions.session_view import SessionView, context_limit, input_hash
+from bobstay.server.sessions.open_interactions import input_hash
+from bobstay.server.sessions.session_view import SessionView, context_limit
 from tests.kit.consoles import BareConsole, StartConsole
 from tests.kit.waiting import until
 from tests.modelserver.script import Call, Gate, Say, Step

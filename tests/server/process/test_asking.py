@@ -9,7 +9,7 @@ from bobstay.engine.engine_ports import Answer
 from bobstay.model.event import InteractionClosed, InteractionOpened, ModeChanged, RunDone
 from bobstay.server.capacity import Capacity
 from bobstay.server.errors import ApiError
-from bobstay.server.sessions.session_view import input_hash
+from bobstay.server.sessions.open_interactions import input_hash
 from tests.kit.process_sessions import QUICK, ProcessSession, ProcessSessions
 
 

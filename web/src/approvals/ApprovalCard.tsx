@@ -3,13 +3,16 @@ import { lazy, type ReactNode, Suspense } from "react";
 import type { InteractionOpened, InteractionView, SessionView } from "@/api/types";
 import { hasScope, useApp } from "@/state/app";
 import { ErrorBoundary } from "@/ui/ErrorBoundary";
+import { Icon } from "@/ui/Icon";
 import { VisibleText } from "@/ui/VisibleText";
+import { isElicitation } from "./elicitation";
 import { PermissionRequest } from "./PermissionRequest";
 import { requestReason, requestTitle } from "./requestText";
 import { answeredHere, resolutionText } from "./resolution";
 
 /** Permission requests are the most frequent; the others are loaded on demand. */
 const Plan = lazy(async () => ({ default: (await import("./PlanReview")).PlanReview }));
+const Elicitation = lazy(async () => ({ default: (await import("./ElicitationForm")).ElicitationForm }));
 const Question = lazy(async () => ({ default: (await import("./QuestionForm")).QuestionForm }));
 
 export interface ApprovalCardProps {
@@ -37,12 +40,12 @@ export function ApprovalCard({ keys = true, asker, aside, ...props }: ApprovalCa
   const { interaction, opened } = props;
   const settled = useApp((state) => state.settled[interaction.id]);
   const me = useApp((state) => state.me);
-  const who = asker || interaction.agent || "";
+  const who = asker || interaction.agent_name || interaction.agent || "";
   const title = requestTitle(opened);
   const reason = requestReason(opened);
   return (
     <article aria-label={title} className="flex min-h-0 flex-col">
-      <header className="flex items-center gap-2 px-3 pt-2">
+      <header className="flex items-center gap-x-2 px-3 pt-2 max-md:flex-wrap">
         <span aria-hidden="true" className="pulse-needs text-needs">
           ◆
         </span>
@@ -50,8 +53,12 @@ export function ApprovalCard({ keys = true, asker, aside, ...props }: ApprovalCa
           <VisibleText text={title} />
         </h2>
         {who && (
-          <span className="min-w-0 truncate text-ink-2" title="Requested by a sub-agent">
-            for <VisibleText text={who} />
+          <span
+            className="min-w-0 truncate text-ink-2 max-md:order-last max-md:basis-full"
+            title={`Requested by the sub-agent ${who}`}
+          >
+            <Icon name="robot" size={14} className="mr-1 inline align-[-2px] text-ink-3" />
+            asked by <VisibleText text={who} />
           </span>
         )}
         <span className="flex-1" />
@@ -83,6 +90,7 @@ export function ApprovalCard({ keys = true, asker, aside, ...props }: ApprovalCa
 }
 
 function RequestBody(props: RequestProps) {
+  if (isElicitation(props.opened.call)) return <Elicitation {...props} />;
   if (props.opened.kind === "question") return <Question {...props} />;
   if (props.opened.kind === "plan") return <Plan {...props} />;
   return <PermissionRequest {...props} />;

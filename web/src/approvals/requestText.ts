@@ -1,9 +1,11 @@
 /** Titles and reasons of approval requests. */
 import type { InteractionOpened, InteractionView } from "@/api/types";
 import type { Fold } from "@/state/fold";
+import { elicitationOf, isElicitation } from "./elicitation";
 
 /** The sub-agent a request comes from, with its task; empty for the main agent. */
 export function requesterOf(fold: Fold, interaction: InteractionView): string {
+  if (interaction.agent_name) return interaction.agent_name;
   const parent = fold.tool(fold.tool(interaction.call_id)?.parentCall ?? "");
   const { description, subagent_type } = parent?.input ?? {};
   const name = typeof subagent_type === "string" ? subagent_type : interaction.agent || "";
@@ -29,6 +31,7 @@ const TITLES: Record<string, string> = {
 };
 
 export function requestTitle(opened: InteractionOpened): string {
+  if (isElicitation(opened.call)) return `${elicitationOf(opened.call.input).server || "An MCP server"} asks`;
   if (opened.kind === "question") return "Question";
   if (opened.kind === "plan") return "Plan ready for review";
   const { name } = opened.call;

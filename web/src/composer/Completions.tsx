@@ -5,11 +5,15 @@ import { api, unwrap } from "@/api/client";
 import { useInventory } from "@/state/inventory";
 import { Icon } from "@/ui/Icon";
 import { VisibleText } from "@/ui/VisibleText";
-import { matching, type Trigger } from "./completion";
+import { commandTag, matching, type Trigger } from "./completion";
 
 export interface Candidate {
   value: string;
   about: string;
+  /** What arguments it takes. */
+  hint: string;
+  /** What kind of command it is, where that matters. */
+  tag: string;
 }
 
 export const LISTBOX = "composer-completions";
@@ -35,10 +39,13 @@ export function useCandidates(id: string, trigger: Trigger | null): Candidate[] 
     retry: false,
   });
   if (!trigger) return [];
-  if (trigger.kind === "file") return (data?.paths ?? []).map((value) => ({ value, about: "" }));
+  if (trigger.kind === "file")
+    return (data?.paths ?? []).map((value) => ({ value, about: "", hint: "", tag: "" }));
   return matching(commands, trigger.query).map((each) => ({
     value: each.name,
-    about: [each.hint, each.description].filter(Boolean).join("  "),
+    about: each.description,
+    hint: each.hint,
+    tag: commandTag(each),
   }));
 }
 
@@ -85,15 +92,21 @@ export function Completions({ kind, candidates, chosen, onChoose }: Props) {
           }}
         >
           <Icon name={iconOf(kind, candidate.value)} size={14} className="text-ink-3" />
-          <span className={`min-w-0 truncate ${kind === "file" ? "font-mono text-code" : "font-medium"}`}>
+          <span
+            className={`min-w-0 ${kind === "file" ? "" : "shrink-0 max-w-64"} truncate ${kind === "file" ? "font-mono text-code" : "font-medium"}`}
+          >
             {kind === "command" && "/"}
             <VisibleText text={candidate.value} />
           </span>
-          {candidate.about && (
-            <span className="min-w-0 flex-1 truncate text-small text-ink-3">
-              <VisibleText text={candidate.about} />
+          {candidate.hint && (
+            <span className="max-w-40 shrink-0 truncate font-mono text-small text-ink-2">
+              <VisibleText text={candidate.hint} />
             </span>
           )}
+          <span className="min-w-0 flex-1 truncate text-small text-ink-3">
+            <VisibleText text={candidate.about} />
+          </span>
+          {candidate.tag && <span className="shrink-0 text-small text-ink-3">{candidate.tag}</span>}
         </div>
       ))}
     </div>

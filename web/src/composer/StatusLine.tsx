@@ -1,7 +1,10 @@
 /** Status line above the composer. */
 import type { SessionView } from "@/api/types";
+import { runCommand } from "@/keys/useCommand";
 import { useOfTranscript } from "@/state/hooks";
 import { transcriptOf } from "@/stream/connection";
+import { Button } from "@/ui/Button";
+import { Icon } from "@/ui/Icon";
 import { statusStyle } from "@/ui/Status";
 import { VisibleText } from "@/ui/VisibleText";
 import { StopOrRetry } from "./StopOrRetry";
@@ -27,8 +30,26 @@ export function SessionStatusLine({ session }: { session: SessionView }) {
       </p>
       {retrying && <span className="min-w-0 truncate text-small text-needs">{retrying}</span>}
       <span className="flex-1" />
+      <InBackground session={session} />
       <TokenUsageBadge session={session} />
       <StopOrRetry session={session} />
     </div>
+  );
+}
+
+/** How many agents and commands run in the background; opens their list. */
+function InBackground({ session }: { session: SessionView }) {
+  const running = session.background.filter((each) => each.state === "running" && !each.is_awaited).length;
+  if (running === 0) return null;
+  return (
+    <Button
+      look="quiet"
+      command="background"
+      className="h-6 shrink-0 px-1.5 text-small"
+      icon={<Icon name="list" size={12} />}
+      onClick={() => runCommand("background")}
+    >
+      <span className="tabular">{`${running} in background`}</span>
+    </Button>
   );
 }

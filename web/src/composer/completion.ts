@@ -46,3 +46,14 @@ export function matching<T extends Named>(commands: readonly T[], query: string,
   const rank = (each: T) => (each.name.toLowerCase().startsWith(wanted) ? 0 : 1);
   return found.sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name)).slice(0, most);
 }
+
+const TAGS: Record<string, string> = {
+  builtin: "without the model",
+  skill: "skill",
+  prompt: "MCP prompt",
+};
+
+/** What kind of command it is; empty for one that a person wrote as a command. */
+export function commandTag({ kind }: { kind: string }): string {
+  return TAGS[kind] ?? "";
+}

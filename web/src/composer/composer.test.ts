@@ -12,7 +12,7 @@ import {
 import { bypassEnd, modeNow, permissionChoices, workflowChange } from "@/state/modes";
 import type { Row } from "@/state/rows";
 import { formatElapsed } from "./Clock";
-import { complete, matching, triggerAt } from "./completion";
+import { commandTag, complete, matching, triggerAt } from "./completion";
 import { readImages } from "./images";
 import { refusalOf } from "./refusal";
 import { contextUsage, statusText } from "./sessionStatus";
@@ -214,4 +214,10 @@ describe("a clock", () => {
     expect(formatElapsed(69_000)).toBe("1:09");
     expect(formatElapsed(3_669_000)).toBe("1:01:09");
   });
+});
+
+it("says of a command what kind it is, where that matters", () => {
+  expect(commandTag({ kind: "builtin" })).toBe("without the model");
+  expect(commandTag({ kind: "skill" })).toBe("skill");
+  expect(commandTag({ kind: "command" })).toBe("");
 });

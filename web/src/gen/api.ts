@@ -784,6 +784,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sessions/{id}/background/{background_id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a sub-agent or a background command; the agent is told with the next prompt.
+         * @description Stop a sub-agent or a background command; the agent is told with the next prompt. Needs the scope `operate`.
+         */
+        post: operations["background_stop_in"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sessions/{id}/blobs/{call_id}": {
         parameters: {
             query?: never;
@@ -1146,6 +1166,86 @@ export interface paths {
          * @description End the session's current turn by force, if an interrupt did not help. Needs the scope `operate`.
          */
         post: operations["sessions_kill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{id}/mcp-servers/{name}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve an MCP server of the project as its entry is written now; it starts, and does so in later sessions.
+         * @description Approve an MCP server of the project as its entry is written now; it starts, and does so in later sessions. Needs the scope `admin`.
+         */
+        post: operations["mcp_approve_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{id}/mcp-servers/{name}/reconnect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Connect an MCP server anew, and wait for the outcome.
+         * @description Connect an MCP server anew, and wait for the outcome. Needs the scope `operate`.
+         */
+        post: operations["mcp_reconnect_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{id}/mcp-servers/{name}/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to sign in to an MCP server; it is connected when the person returns from the address.
+         * @description Begin to sign in to an MCP server; it is connected when the person returns from the address. Needs the scope `admin`.
+         */
+        post: operations["mcp_sign_in_to_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{id}/mcp-servers/{name}/switch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Switch an MCP server off or on for as long as the agent of the session runs.
+         * @description Switch an MCP server off or on for as long as the agent of the session runs. Needs the scope `operate`.
+         */
+        post: operations["mcp_switch_server"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1807,6 +1907,11 @@ export interface components {
             /** @default  */
             branch: string;
         };
+        /** ApprovalBody */
+        ApprovalBody: {
+            /** @description `digest` of the entry that was shown: an approval is valid for that entry only. */
+            digest: string;
+        };
         /**
          * ArtifactMade
          * @description A workflow mode produced a document for the next one: a research note, a plan, or a review.
@@ -1896,6 +2001,47 @@ export interface components {
              * @default true
              */
             awaited: boolean;
+        };
+        /**
+         * BackgroundView
+         * @description A sub-agent, or a command in the background.
+         */
+        BackgroundView: {
+            id: string;
+            /** @enum {unknown} */
+            kind: "agent" | "command";
+            /** @description The task of an agent; what a command does, or its beginning. */
+            title: string;
+            /**
+             * @description `paused`: the program that ran the agent ended, and the next message continues it. `lost`: that ended it.
+             * @enum {unknown}
+             */
+            state: "completed" | "failed" | "killed" | "lost" | "paused" | "running";
+            /** @description The call under which its entries stand. */
+            call_id: string;
+            started_at: number;
+            /** @default 0 */
+            ended_at: number;
+            /**
+             * @description The type of an agent.
+             * @default
+             */
+            agent_type: string;
+            /**
+             * @description The sub-agent that started it; empty for the session's own agent.
+             * @default
+             */
+            agent: string;
+            /**
+             * @description A call waits for it: it is listed while it runs, and ends with the turn.
+             * @default false
+             */
+            is_awaited: boolean;
+            /**
+             * @description The exit code of a command that ended.
+             * @default null
+             */
+            code: number | null;
         };
         /** Beat */
         Beat: {
@@ -2530,7 +2676,7 @@ export interface components {
             command: string;
             source: string;
             /** @enum {unknown} */
-            level: "engine" | "local" | "managed" | "project" | "session" | "user";
+            level: "bundled" | "engine" | "local" | "managed" | "plugin" | "project" | "session" | "user";
             trusted: boolean;
             /** @description Whether the engine would run it. */
             in_force: boolean;
@@ -2639,7 +2785,7 @@ export interface components {
             path: string;
             bytes: number;
             /** @enum {unknown} */
-            level: "engine" | "local" | "managed" | "project" | "session" | "user";
+            level: "bundled" | "engine" | "local" | "managed" | "plugin" | "project" | "session" | "user";
             /** @description Instructions of an untrusted directory are given to the model as content of that directory, not as the user's. */
             trusted: boolean;
         };
@@ -2758,10 +2904,18 @@ export interface components {
             tool: string;
             input_sha256: string;
             opened_at: number;
-            /** @default  */
+            /**
+             * @description Id of the sub-agent that asks.
+             * @default
+             */
             agent: string;
             /** @default  */
             reason: string;
+            /**
+             * @description Type and task of that sub-agent.
+             * @default
+             */
+            agent_name: string;
         };
         /** InterruptAsked */
         InterruptAsked: {
@@ -2771,6 +2925,17 @@ export interface components {
             by: string;
             /** @default false */
             force: boolean;
+        };
+        /**
+         * InventoryChangedFrame
+         * @description Commands or MCP servers of the session changed: `GET /sessions/{id}/surroundings` has them.
+         */
+        InventoryChangedFrame: {
+            /** @enum {unknown} */
+            type: "inventory.changed";
+            topic: string;
+            session_id: string;
+            data: components["schemas"]["NoDetails"];
         };
         /** Items */
         Items: {
@@ -2803,7 +2968,7 @@ export interface components {
          * LiveFrame
          * @description A frame that is not stored in the log.
          */
-        LiveFrame: components["schemas"]["PartBeganFrame"] | components["schemas"]["PartDeltaFrame"] | components["schemas"]["PartDroppedFrame"] | components["schemas"]["ToolOutputFrame"] | components["schemas"]["ModelRequestedFrame"] | components["schemas"]["ModelRetryingFrame"] | components["schemas"]["DiffChangedFrame"] | components["schemas"]["TasksChangedFrame"] | components["schemas"]["SessionChangedFrame"] | components["schemas"]["SessionDeletedFrame"] | components["schemas"]["SessionsLoadingFrame"] | components["schemas"]["InteractionOpenedFrame"] | components["schemas"]["InteractionResolvedFrame"] | components["schemas"]["StreamSynchronizedFrame"] | components["schemas"]["StreamResetFrame"] | components["schemas"]["StreamLeftFrame"] | components["schemas"]["ServerHelloFrame"] | components["schemas"]["ServerHeartbeatFrame"] | components["schemas"]["PongFrame"] | components["schemas"]["ErrorFrame"];
+        LiveFrame: components["schemas"]["PartBeganFrame"] | components["schemas"]["PartDeltaFrame"] | components["schemas"]["PartDroppedFrame"] | components["schemas"]["ToolOutputFrame"] | components["schemas"]["ModelRequestedFrame"] | components["schemas"]["ModelRetryingFrame"] | components["schemas"]["DiffChangedFrame"] | components["schemas"]["InventoryChangedFrame"] | components["schemas"]["TasksChangedFrame"] | components["schemas"]["SessionChangedFrame"] | components["schemas"]["SessionDeletedFrame"] | components["schemas"]["SessionsLoadingFrame"] | components["schemas"]["InteractionOpenedFrame"] | components["schemas"]["InteractionResolvedFrame"] | components["schemas"]["StreamSynchronizedFrame"] | components["schemas"]["StreamResetFrame"] | components["schemas"]["StreamLeftFrame"] | components["schemas"]["ServerHelloFrame"] | components["schemas"]["ServerHeartbeatFrame"] | components["schemas"]["PongFrame"] | components["schemas"]["ErrorFrame"];
         /** LoadingSessions */
         LoadingSessions: {
             left: number;
@@ -2832,10 +2997,65 @@ export interface components {
             name: string;
             /** @description As reported by the engine: `connected`, `failed`, `needs-auth`, `pending`, `disabled`; else `configured`, or `not_used` if the engine does not use such servers. */
             state: string;
+            /** @description The file that names it. */
             source: string;
             /** @enum {unknown} */
-            level: "engine" | "local" | "managed" | "project" | "session" | "user";
+            level: "bundled" | "engine" | "local" | "managed" | "plugin" | "project" | "session" | "user";
             trusted: boolean;
+            /**
+             * @description Why it is not connected, or was not started.
+             * @default
+             */
+            error: string;
+            /** @default  */
+            transport: string;
+            /**
+             * @description The command or the address, without secrets.
+             * @default
+             */
+            target: string;
+            /**
+             * @description Those of a connected server.
+             * @default []
+             */
+            tools: components["schemas"]["McpToolView"][];
+            /** @default 0 */
+            prompts: number;
+            /** @default 0 */
+            resources: number;
+            /**
+             * @description Digest of its entry as it is written: an approval is bound to it.
+             * @default
+             */
+            digest: string;
+            /**
+             * @description A server of the project that starts once somebody approves its entry.
+             * @default false
+             */
+            needs_approval: boolean;
+            /** @default false */
+            can_sign_in: boolean;
+            /**
+             * @description The address of a sign-in that is under way.
+             * @default
+             */
+            sign_in: string;
+            /**
+             * @description The running agent holds it: it can be reconnected, and switched off and on.
+             * @default false
+             */
+            live: boolean;
+        };
+        /** McpToolView */
+        McpToolView: {
+            /** @description As the server calls it. */
+            name: string;
+            description: string;
+            /**
+             * @description What the server claims; nobody relies on it.
+             * @default false
+             */
+            read_only: boolean;
         };
         /** Me */
         Me: {
@@ -2982,7 +3202,7 @@ export interface components {
             description: string;
             source: string;
             /** @enum {unknown} */
-            level: "engine" | "local" | "managed" | "project" | "session" | "user";
+            level: "bundled" | "engine" | "local" | "managed" | "plugin" | "project" | "session" | "user";
             trusted: boolean;
         };
         /** NewCode */
@@ -3169,6 +3389,8 @@ export interface components {
              */
             resume: boolean;
         };
+        /** NoDetails */
+        NoDetails: Record<string, never>;
         /**
          * Noted
          * @description A note for the person that is no part of the conversation with the model.
@@ -4033,6 +4255,11 @@ export interface components {
              */
             workers: components["schemas"]["WorkerView"][];
             /**
+             * @description Its sub-agents and background commands that run, and those in the background that ended last.
+             * @default []
+             */
+            background: components["schemas"]["BackgroundView"][];
+            /**
              * @description Ids of tool calls without a result.
              * @default []
              */
@@ -4074,6 +4301,11 @@ export interface components {
             topic: string;
             data: components["schemas"]["LoadingSessions"];
         };
+        /** SignInAddress */
+        SignInAddress: {
+            /** @description Where a person signs in, with a browser of the machine that runs the console; empty if that is not needed. */
+            address: string;
+        };
         /** SignedOut */
         SignedOut: {
             /** @default true */
@@ -4086,11 +4318,17 @@ export interface components {
             description: string;
             /** @description Hint about its arguments. */
             hint: string;
-            /** @description The file that defines it; empty for commands of the engine itself. */
+            /** @description The file or the MCP server that defines it; empty for commands of the engine itself. */
             source: string;
             /** @enum {unknown} */
-            level: "engine" | "local" | "managed" | "project" | "session" | "user";
+            level: "bundled" | "engine" | "local" | "managed" | "plugin" | "project" | "session" | "user";
             trusted: boolean;
+            /**
+             * @description A command, a skill, a prompt of an MCP server, or one that is answered without the model.
+             * @default command
+             * @enum {unknown}
+             */
+            kind: "builtin" | "command" | "prompt" | "skill";
         };
         /** Snapshot */
         Snapshot: {
@@ -4294,6 +4532,10 @@ export interface components {
         SubscriptionKeys: {
             p256dh: string;
             auth: string;
+        };
+        /** SwitchBody */
+        SwitchBody: {
+            enabled: boolean;
         };
         /** Task */
         Task: {
@@ -4952,6 +5194,20 @@ export interface components {
                     error?: {
                         /** @enum {unknown} */
                         code?: "busy_elsewhere" | "conflict";
+                    };
+                };
+            };
+        };
+        /** @description The request conflicts with the current state. Codes: busy_elsewhere, conflict, input_changed, wrong_state. */
+        Failed409_busy_elsewhere_conflict_input_changed_wrong_state: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ProblemBody"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "busy_elsewhere" | "conflict" | "input_changed" | "wrong_state";
                     };
                 };
             };
@@ -6816,6 +7072,43 @@ export interface operations {
             507: components["responses"]["Failed507_storage"];
         };
     };
+    background_stop_in: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the session. */
+                id: string;
+                /** @description Id of the sub-agent or background command. */
+                background_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
+            421: components["responses"]["Failed421_bad_host"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
     blobs_read: {
         parameters: {
             query?: never;
@@ -7571,6 +7864,170 @@ export interface operations {
             409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
             421: components["responses"]["Failed421_bad_host"];
             422: components["responses"]["Failed422_cannot_start_not_supported"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    mcp_approve_server: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the session. */
+                id: string;
+                /** @description Name of the MCP server. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApprovalBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServer"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request_invalid_json"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_input_changed_wrong_state"];
+            413: components["responses"]["Failed413_too_large"];
+            415: components["responses"]["Failed415_unsupported_media_type"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid_not_supported"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    mcp_reconnect_server: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the session. */
+                id: string;
+                /** @description Name of the MCP server. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServer"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid_not_supported"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    mcp_sign_in_to_server: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the session. */
+                id: string;
+                /** @description Name of the MCP server. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInAddress"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid_not_supported"];
+            500: components["responses"]["Failed500_internal"];
+            503: components["responses"]["Failed503_unavailable"];
+            507: components["responses"]["Failed507_storage"];
+        };
+    };
+    mcp_switch_server: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by the client, new for each request. A request repeated with its key within a day is not run again: it gets the first response, with the header `Idempotent-Replayed`. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the session. */
+                id: string;
+                /** @description Name of the MCP server. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SwitchBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServer"];
+                };
+            };
+            400: components["responses"]["Failed400_bad_request_invalid_json"];
+            401: components["responses"]["Failed401_unauthorized"];
+            403: components["responses"]["Failed403_bad_origin_forbidden"];
+            404: components["responses"]["Failed404_not_found"];
+            409: components["responses"]["Failed409_busy_elsewhere_conflict_wrong_state"];
+            413: components["responses"]["Failed413_too_large"];
+            415: components["responses"]["Failed415_unsupported_media_type"];
+            421: components["responses"]["Failed421_bad_host"];
+            422: components["responses"]["Failed422_invalid_not_supported"];
             500: components["responses"]["Failed500_internal"];
             503: components["responses"]["Failed503_unavailable"];
             507: components["responses"]["Failed507_storage"];

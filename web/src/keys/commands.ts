@@ -90,6 +90,7 @@ export const COMMANDS = [
   { id: "panel.terminal", title: "Terminal", group: "Panels", key: "3" },
   { id: "panel.tasks", title: "Tasks", group: "Panels", key: "4" },
   { id: "panel.context", title: "Context", group: "Panels", key: "5" },
+  { id: "background", title: "Background agents and commands", group: "Panels", key: "b" },
   { id: "panel.events", title: "Events", group: "Panels", key: "6" },
 ] as const satisfies readonly Command[];
 

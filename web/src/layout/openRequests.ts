@@ -34,7 +34,10 @@ export function useOpenRequests(): OpenRequests {
 
 /** A short description of a request. */
 export function requestSummary(item: OpenItem): string {
-  if (item.opened.kind === "question") return "has a question";
-  if (item.opened.kind === "plan") return "has a plan to review";
-  return `needs approval for ${item.opened.call.name}`;
+  const { call, kind } = item.opened;
+  if (call.name === "Elicitation") return `${String(call.input.mcp_server_name ?? "An MCP server")} asks`;
+  if (kind === "question") return "has a question";
+  if (kind === "plan") return "has a plan to review";
+  const who = item.summary.agent_name;
+  return `needs approval for ${call.name}${who ? `, asked by ${who},` : ""}`;
 }

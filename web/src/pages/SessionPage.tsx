@@ -6,6 +6,7 @@ import { PendingApprovals } from "@/approvals/PendingApprovals";
 import { Composer } from "@/composer/Composer";
 import { useSession } from "@/state/app";
 import { useOfTranscript, useTranscript } from "@/state/hooks";
+import { useInventoryUpdates } from "@/state/inventory";
 import { markSeen } from "@/state/unread";
 import { TranscriptView } from "@/transcript/TranscriptView";
 import { Empty } from "@/ui/Empty";
@@ -24,6 +25,7 @@ function OneSession({ id }: { id: string }) {
   const problem = useOfTranscript(transcript, (all) => all.problem);
   const session = useSession(id);
   useMarkSeen(session);
+  useInventoryUpdates(session);
   if (state === "gone") {
     return (
       <Empty page title="Session not found" action={<Link to="/">Back to sessions</Link>}>

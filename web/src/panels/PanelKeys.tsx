@@ -23,9 +23,19 @@ export function PanelKeys({ sessionId }: { sessionId: string }) {
     showFile(sessionId, file);
     openPanel("files");
   }, [sessionId, file]);
-  return Object.entries(KEYS).map(([tab, command]) => (
-    <PanelKey key={tab} tab={tab as PanelTab} command={command} />
-  ));
+  return (
+    <>
+      {Object.entries(KEYS).map(([tab, command]) => (
+        <PanelKey key={tab} tab={tab as PanelTab} command={command} />
+      ))}
+      <BackgroundKey />
+    </>
+  );
+}
+
+function BackgroundKey() {
+  useCommand("background", () => openPanel("tasks"));
+  return null;
 }
 
 function PanelKey({ tab, command }: { tab: PanelTab; command: CommandId }) {

@@ -1,10 +1,12 @@
-/** Tasks panel: the agent's tasks and your own. */
+/** Tasks panel: what runs in the background, the agent's tasks and your own. */
 import { type FormEvent, useState } from "react";
 import { errorMessage } from "@/api/client";
 import type { SessionView } from "@/api/types";
 import { hasScope, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
+import { BackgroundItems } from "./background/BackgroundItems";
+import { backgroundList } from "./background/backgroundList";
 import { AgentTasks } from "./tasks/AgentTasks";
 import { OwnTask } from "./tasks/OwnTask";
 import { addTask, type Tasks, useTasks } from "./tasks/useTasks";
@@ -13,17 +15,19 @@ export function TasksPanel({ session }: { session: SessionView }) {
   const tasks = useTasks(session.id);
   const allowed = useApp((state) => hasScope(state.me, "operate"));
   const done = tasks.agents.filter((task) => task.status === "completed").length;
-  const nothing = tasks.loaded && tasks.agents.length === 0 && tasks.mine.length === 0;
+  const items = backgroundList(session.background).length;
+  const nothing = tasks.loaded && tasks.agents.length === 0 && tasks.mine.length === 0 && items === 0;
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="min-h-0 flex-1 overflow-auto">
         {tasks.error && <p className="m-3 text-failed">{errorMessage(tasks.error)}</p>}
         {nothing && (
           <Empty title="No tasks yet">
-            The agent's task list appears here. Add what you want to keep in mind below; the agent does not
-            see it.
+            The agent's task list appears here, and what it runs in the background. Add what you want to keep
+            in mind below; the agent does not see it.
           </Empty>
         )}
+        <BackgroundItems session={session} />
         {tasks.agents.length > 0 && (
           <section aria-label="The agent's tasks">
             <Title title="Agent" number={`${done} of ${tasks.agents.length}`} />

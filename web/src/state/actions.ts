@@ -86,6 +86,10 @@ export const editInput = (id: string, input_id: string, content: string) =>
   );
 export const dropInput = (id: string, input_id: string) =>
   applySession(api.DELETE("/sessions/{id}/inputs/{input_id}", { params: { path: { id, input_id } } }));
+export const stopBackground = (id: string, background_id: string) =>
+  applySession(
+    api.POST("/sessions/{id}/background/{background_id}/stop", { params: { path: { id, background_id } } }),
+  );
 
 /** Changes a session. The page shows the change at once and reverts it if the server refuses. */
 export async function configure(id: string, body: Partial<SessionChange>): Promise<SessionView | undefined> {

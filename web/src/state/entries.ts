@@ -83,8 +83,10 @@ export function applyEntry(fold: Fold, entry: Entry): void {
     case "input_queued":
     case "input_dropped":
     case "background_started":
-    case "agent_started":
       return; // shown by the session's state, or by the call that started it
+    case "agent_started":
+      if (event.background) fold.backgroundAgents.add(event.id);
+      return;
     case "background_ended":
       if (event.tell === "no") return;
       return fold.put({
@@ -96,6 +98,7 @@ export function applyEntry(fold: Fold, entry: Entry): void {
           : `Background command "${event.title}": ${event.status}`,
       });
     case "agent_ended":
+      fold.backgroundAgents.delete(event.id);
       if (event.tell === "no") return;
       return fold.put({
         ...rowBase(fold, entry),
@@ -165,6 +168,7 @@ function noticeRewind(fold: Fold, entry: Entry): void {
  * instruction files, and a prompt shows which files it mentions.
  */
 const FOR_THE_MODEL = new Set([
+  "background", // a notice says what ended
   "interrupt",
   "instructions",
   "nested_instructions",
@@ -179,6 +183,7 @@ const FOR_THE_MODEL = new Set([
 function prompted(fold: Fold, entry: Entry, event: EventOf<"prompted">): void {
   if (event.origin === "harness" && FOR_THE_MODEL.has(event.why ?? "")) return;
   const { text, images } = contentOf(event.blocks);
+  if (entry.parentCall && fold.tool(entry.parentCall)?.input.prompt === text) return; // the call itself shows it
   fold.put({
     ...rowBase(fold, entry, event.id || entry.id),
     kind: "user",
@@ -283,7 +288,8 @@ function runDone(fold: Fold, entry: Entry, event: EventOf<"run_done">): void {
   for (const id of [...fold.open].filter(ends)) fold.drop(id);
   for (const id of [...fold.unfinished].filter(ends)) interruptTool(fold, id);
   for (const state of fold.interactions.values()) {
-    if (!state.outcome) fold.interactions.set(state.id, { ...state, outcome: "cancelled" });
+    if (!state.outcome && !outlastsTurn(fold, state))
+      fold.interactions.set(state.id, { ...state, outcome: "cancelled" });
   }
   fold.activity = null;
   for (const id of [...fold.turn.pendingRequests]) answered(fold, id, entry.at);
@@ -311,6 +317,11 @@ function runDone(fold: Fold, entry: Entry, event: EventOf<"run_done">): void {
     usage,
     cost,
   });
+}
+
+/** Requests of agents in the background and of MCP servers stay open when the turn ends. */
+function outlastsTurn(fold: Fold, { opened }: InteractionState): boolean {
+  return opened.call.name === "Elicitation" || fold.backgroundAgents.has(opened.agent ?? "");
 }
 
 /** An external engine's conversation continues in a terminal, or returns from it. */

@@ -36,6 +36,8 @@ export class Fold {
   lastEntry = "";
   /** Calls that have no result yet. */
   readonly unfinished = new Set<string>();
+  /** Agents in the background that have not ended. */
+  readonly backgroundAgents = new Set<string>();
   /** The call that a message part writes, by the part's id. */
   readonly calls = new Map<string, string>();
 

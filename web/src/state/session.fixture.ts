@@ -34,6 +34,7 @@ export function session(id: string, more: Partial<SessionView> & { project?: str
     interactions: [],
     queued: [],
     workers: [],
+    background: [],
     open_calls: [],
     tasks_done: 0,
     tasks_total: 0,
@@ -58,6 +59,7 @@ export function request(
     opened_at: openedAt,
     agent: "",
     reason: "",
+    agent_name: "",
   };
 }
 

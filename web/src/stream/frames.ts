@@ -77,6 +77,7 @@ export type LiveFrame =
       data: { attempt: number; attempts: number; delay: number; status: number | null; error: string };
     }
   | { type: "diff.changed"; topic: string; data: Record<string, unknown> }
+  | { type: "inventory.changed"; topic: string; data: object }
   | { type: "tasks.changed"; topic: string; data: { tasks: TaskRow[] } }
   | { type: "error"; topic?: string; data: { code: string; message: string; id?: string } }
   | { type: "pong"; data: { id: string } };

@@ -1,13 +1,14 @@
 /** A sub-agent: its call, and its rows below. */
 import type { ReactNode } from "react";
+import type { BackgroundView } from "@/api/types";
 import { duration, plural } from "@/format/values";
 import { useApp } from "@/state/app";
 import { useOfTranscript, useRow } from "@/state/hooks";
-import { isOver, type Row, type ToolRow } from "@/state/rows";
+import type { Row, ToolRow } from "@/state/rows";
 import type { Transcript } from "@/state/transcript";
 import { Button } from "@/ui/Button";
+import { Elapsed } from "@/ui/Elapsed";
 import { Icon } from "@/ui/Icon";
-import { Elapsed } from "./Elapsed";
 import { toolStatusStyle } from "./labels";
 import { RowFrame } from "./RowFrame";
 import { ToolLine } from "./ToolLine";
@@ -38,7 +39,11 @@ export function AgentGroup({ transcript, row, sessionId, renderRow }: Props) {
   const [chosen, change] = useFold(`agent-${row.id}`, true);
   const open = needsApproval || chosen;
   const tools = children.reduce((sum, id) => sum + (transcript.row(id)?.kind === "tool" ? 1 : 0), 0);
-  const { shape, label, ink, edge } = toolStatusStyle(row);
+  const background = useBackground(transcript.id, row.id);
+  const runs = background?.state === "running" || row.status === "running";
+  const { shape, label, ink, edge } = toolStatusStyle(
+    background?.state === "running" ? { ...row, status: "running" } : row,
+  );
   return (
     <div className={`border-l-2 ${edge}`} data-status={row.status}>
       <button
@@ -50,19 +55,25 @@ export function AgentGroup({ transcript, row, sessionId, renderRow }: Props) {
         <Icon name={open ? "chevronDown" : "chevronRight"} size={12} className="text-ink-3" />
         <Icon name="robot" size={14} className="text-ink-3" />
         <span className="min-w-0 truncate">Task: {descriptionOf(row)}</span>
-        <span className="tabular flex-1 shrink-0 text-ink-3">({plural(tools, "tool")})</span>
+        <span className="shrink-0 text-ink-3 max-md:hidden">{typeOf(row)}</span>
+        <span className="tabular flex-1 shrink-0 whitespace-nowrap text-ink-3">
+          ({plural(tools, "tool")})
+        </span>
         <span className="tabular shrink-0 text-small text-ink-3">
-          {row.status === "running" ? (
-            <Elapsed since={row.startedAt} />
+          {background && !background.is_awaited && <span className="max-md:hidden">in background </span>}
+          {runs ? (
+            <Elapsed since={background ? background.started_at * 1000 : row.startedAt} />
+          ) : background?.ended_at ? (
+            duration((background.ended_at - background.started_at) * 1000)
           ) : (
             row.durationMs >= 100 && duration(row.durationMs)
           )}
         </span>
         <span
-          className={`w-4 shrink-0 text-center ${ink} ${isOver(row.status) ? "" : "pulse-needs"}`}
+          className={`w-4 shrink-0 text-center ${needsApproval ? "pulse-needs text-needs" : ink}`}
           aria-hidden="true"
         >
-          {shape}
+          {needsApproval ? "◆" : shape}
         </span>
         <span className="sr-only">{needsApproval ? "needs you" : label}</span>
       </button>
@@ -115,6 +126,20 @@ export function descriptionOf(row: ToolRow): string {
   for (const candidate of [description, kind, prompt])
     if (typeof candidate === "string" && candidate) return candidate.slice(0, 200);
   return row.name || "an agent";
+}
+
+function typeOf(row: ToolRow): string {
+  const kind = row.input.subagent_type;
+  return typeof kind === "string" ? kind.slice(0, 60) : "";
+}
+
+/** The agent as the session lists it, while it runs and, in the background, for a while after. */
+function useBackground(sessionId: string, callId: string): BackgroundView | undefined {
+  return useApp((state) =>
+    (state.sessions[sessionId]?.background ?? []).find(
+      (each) => each.kind === "agent" && each.call_id === callId,
+    ),
+  );
 }
 
 /** Whether one of its calls needs approval. */

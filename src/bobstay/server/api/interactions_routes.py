@@ -11,7 +11,8 @@ from bobstay.server.api.endpoint import ApiCall, Endpoint
 from bobstay.server.db.interaction_listing import MOST_LISTED, InteractionRow, State, list_interactions
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Decision, InteractionOutcome, Reach, build_answer
-from bobstay.server.sessions.session_view import PREVIEW_LENGTH, InteractionView, SessionView
+from bobstay.server.sessions.open_interactions import InteractionView
+from bobstay.server.sessions.session_view import PREVIEW_LENGTH, SessionView
 from bobstay.server.workflows import MODES, allows_mode
 from bobstay.sessions.log_reader import read_interactions
 

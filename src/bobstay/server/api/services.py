@@ -11,6 +11,7 @@ from bobstay.server.db.database import Database
 from bobstay.server.deletion import SessionDeletion
 from bobstay.server.inbox import Inbox
 from bobstay.server.inventory.inventory_reader import InventoryReader
+from bobstay.server.mcp_actions import McpActions
 from bobstay.server.metrics import Metrics
 from bobstay.server.notifications.notifier import Notifier
 from bobstay.server.preflight import Preflight
@@ -46,6 +47,8 @@ class Services(Struct, frozen=True, kw_only=True):
     worktrees: Worktrees
     roots: RootDirectories
     inventory: InventoryReader
+    mcp: McpActions
+    """Actions on the MCP servers of sessions."""
     database: Database
     auth: Authorizer
     audit: AuditLog

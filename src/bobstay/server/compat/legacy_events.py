@@ -41,8 +41,8 @@ from bobstay.model.session_events import SessionEvent, WorkerExited, WorkerStart
 from bobstay.server.api.health_routes import CRITICAL_TEXT, WARNING_TEXT
 from bobstay.server.compat.compat_shapes import TokenUsage
 from bobstay.server.compat.frame_entry import FrameEntry, Message
+from bobstay.server.sessions.open_interactions import input_hash
 from bobstay.server.sessions.session_registry import SessionRegistry
-from bobstay.server.sessions.session_view import input_hash
 from bobstay.wire.result_frame import RESULT_ROWS, failure_text
 
 _TEXTS = {"warning": WARNING_TEXT, "critical": CRITICAL_TEXT}

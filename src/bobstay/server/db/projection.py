@@ -54,7 +54,8 @@ from bobstay.server.db.storable_values import (
     finite,
     shorten_json,
 )
-from bobstay.server.sessions.session_view import SessionView, input_hash
+from bobstay.server.sessions.open_interactions import input_hash
+from bobstay.server.sessions.session_view import SessionView
 
 VERSION = 5
 """To be raised when the same log gives other rows: projections of another version are rebuilt."""

@@ -28,7 +28,11 @@ def capabilities(view: SessionView, commands: frozenset[str] = frozenset()) -> C
             edit_input=True,
             plan_review=True,
             interrupt=True,
+            slash_commands=True,
+            mcp=True,
             hooks=True,
+            skills=True,
+            agents=True,
             sandbox=True,
         )
     live = view.config.live

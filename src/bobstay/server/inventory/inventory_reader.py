@@ -15,6 +15,7 @@ from bobstay.config.trust import check_trust
 from bobstay.context.git_status import current_branch, find_repository
 from bobstay.context.instruction_reader import Instruction
 from bobstay.context.instructions import InstructionFiles, InstructionScope
+from bobstay.mcp.mcp_servers import McpServers
 from bobstay.permissions.access import Effect
 from bobstay.permissions.policy import Policy
 from bobstay.permissions.rule import BEHAVIORS, Rule
@@ -27,8 +28,16 @@ from bobstay.server.inventory.capabilities import NATIVE, capabilities
 from bobstay.server.inventory.command_files import CommandFolder
 from bobstay.server.inventory.engine_report import EngineReport, latest_report
 from bobstay.server.inventory.inventory_types import EngineInventory, InstructionFile, Level, McpServer, SandboxState
+from bobstay.server.inventory.native_extensions import NativeExtensions, read_extensions
+from bobstay.server.inventory.native_servers import (
+    configured_server,
+    connections_of,
+    live_server,
+    prompt_commands,
+)
 from bobstay.server.inventory.settings_inventory import files_of, hooks_of, servers_of, servers_of_session
 from bobstay.server.root_directories import RootDirectories
+from bobstay.server.session_secrets import SessionSecrets
 from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.workers.process.engine_trust import folder_trust
 from bobstay.server.workers.worker import WorkerError
@@ -48,15 +57,20 @@ class InventoryReader:
         environment: Environment,
         engines: Mapping[str, tuple[str, ...]],
         roots: RootDirectories,
+        secrets: SessionSecrets,
     ) -> None:
         self._database = database
         self._environment = environment
         self._engines = engines
         """Commands of external engines by name."""
         self._roots = roots
+        self._secrets = secrets
 
-    async def read(self, view: SessionView) -> EngineInventory:
-        """The inventory of a session, or of one that would start like `view`."""
+    async def read(self, view: SessionView, live: McpServers | None = None) -> EngineInventory:
+        """The inventory of a session, or of one that would start like `view`.
+
+        `live` are the MCP servers that its running agent holds.
+        """
         report = None
         if view.seq and view.config.engine != NATIVE:
             await self._database.wait_until_indexed(view.id, view.seq, FLUSH_TIMEOUT)
@@ -66,6 +80,8 @@ class InventoryReader:
         )
         if report is not None:
             found = _merge_report(found, report)
+        if live is not None:
+            found = self._with_live_servers(found, live)
         names = frozenset(command.name for command in found.commands)
         found = replace(found, capabilities=capabilities(view, names))
         redacted: EngineInventory = Redactor(self._environment.secrets).redact_value(found)
@@ -77,6 +93,8 @@ class InventoryReader:
         loaded = self._loaded(view.cwd, problems)
         trusted = loaded.trusted if loaded is not None else check_trust(view.cwd, paths).trusted
         files = files_of(view.cwd, paths, [], external=False)
+        extensions = self.extensions(view, loaded) if loaded is not None else NativeExtensions()
+        problems += extensions.problems
         return EngineInventory(
             engine=view.config.engine,
             cwd=view.cwd,
@@ -87,16 +105,30 @@ class InventoryReader:
             trusted=trusted,
             notice=loaded.untrusted_notice if loaded is not None else "",
             tools=self._tools(loaded, view, problems),
-            commands=(),
-            mcp_servers=servers_of(files, view.cwd, "not_used", trusted=trusted),
+            commands=extensions.commands,
+            mcp_servers=tuple(
+                configured_server(config, paths, cwd=view.cwd, trusted=trusted) for config in extensions.servers
+            ),
             hooks=hooks_of(files, problems, trusted=trusted),
-            skills=(),
-            agents=(),
+            skills=extensions.skills,
+            agents=extensions.agents,
             instructions=self._instructions(view.cwd, loaded, trusted=trusted),
             sandbox=self._sandbox(loaded, view.cwd),
             capabilities=capabilities(view),
             problems=tuple(problems[:50]),
         )
+
+    def extensions(self, view: SessionView, loaded: LoadedSettings) -> NativeExtensions:
+        """What a session of bobstay's own engine finds when it starts now. Reads files: call it in a thread."""
+        given = self._secrets.mcp_json(view.id) if view.id else ""
+        return read_extensions(view.cwd, self._environment, loaded, given)
+
+    def _with_live_servers(self, found: EngineInventory, live: McpServers) -> EngineInventory:
+        paths = self._environment.paths
+        servers = (
+            live_server(connection, paths, cwd=found.cwd, trusted=found.trusted) for connection in connections_of(live)
+        )
+        return replace(found, mcp_servers=tuple(servers), commands=(*found.commands, *prompt_commands(live)))
 
     def _external_inventory(self, view: SessionView) -> EngineInventory:
         """The inventory of an external engine from the files it would read, without those of an untrusted directory."""

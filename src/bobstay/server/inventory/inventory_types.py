@@ -4,9 +4,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-Level: TypeAlias = Literal["managed", "user", "project", "local", "session", "engine"]
-"""Where it is configured: by the machine's owner, the user, the project, the project on this machine, the session; or
-`engine`, if only the engine reported it."""
+Level: TypeAlias = Literal["managed", "user", "project", "local", "session", "plugin", "bundled", "engine"]
+"""Where it is configured: by the machine's owner, the user, the project, the project on this machine, the session, a
+plugin, bobstay itself; or `engine`, if only the engine reported it."""
 
 
 class SlashCommand(Struct, frozen=True):
@@ -16,9 +16,19 @@ class SlashCommand(Struct, frozen=True):
     hint: str
     """Hint about its arguments."""
     source: str
-    """The file that defines it; empty for commands of the engine itself."""
+    """The file or the MCP server that defines it; empty for commands of the engine itself."""
     level: Level
     trusted: bool
+    kind: Literal["command", "skill", "prompt", "builtin"] = "command"
+    """A command, a skill, a prompt of an MCP server, or one that is answered without the model."""
+
+
+class McpToolView(Struct, frozen=True):
+    name: str
+    """As the server calls it."""
+    description: str
+    read_only: bool = False
+    """What the server claims; nobody relies on it."""
 
 
 class McpServer(Struct, frozen=True):
@@ -27,8 +37,27 @@ class McpServer(Struct, frozen=True):
     """As reported by the engine: `connected`, `failed`, `needs-auth`, `pending`, `disabled`; else `configured`, or
     `not_used` if the engine does not use such servers."""
     source: str
+    """The file that names it."""
     level: Level
     trusted: bool
+    error: str = ""
+    """Why it is not connected, or was not started."""
+    transport: str = ""
+    target: str = ""
+    """The command or the address, without secrets."""
+    tools: tuple[McpToolView, ...] = ()
+    """Those of a connected server."""
+    prompts: int = 0
+    resources: int = 0
+    digest: str = ""
+    """Digest of its entry as it is written: an approval is bound to it."""
+    needs_approval: bool = False
+    """A server of the project that starts once somebody approves its entry."""
+    can_sign_in: bool = False
+    sign_in: str = ""
+    """The address of a sign-in that is under way."""
+    live: bool = False
+    """The running agent holds it: it can be reconnected, and switched off and on."""
 
 
 class HookEntry(Struct, frozen=True):

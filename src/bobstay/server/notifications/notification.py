@@ -6,7 +6,8 @@ import msgspec
 from msgspec import Struct
 
 from bobstay.redaction.redactor import Redactor
-from bobstay.server.sessions.session_view import InteractionView, SessionView
+from bobstay.server.sessions.open_interactions import InteractionView
+from bobstay.server.sessions.session_view import SessionView
 
 Kind: TypeAlias = Literal["ask", "failed", "completed"]
 LONGEST = 120

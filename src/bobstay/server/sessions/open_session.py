@@ -102,6 +102,10 @@ class OpenSession:
         """Publish an event that is not stored; `parent_call` started the sub-agent whose event it is."""
         self._publisher.publish_live(self.id, event, parent_call)
 
+    def show_inventory_change(self) -> None:
+        """Publish that the commands or MCP servers of the session changed."""
+        self._publisher.publish_inventory_change(self.id)
+
     # ------------------------------------------------------------ as a log
 
     @property

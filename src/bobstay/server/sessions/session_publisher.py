@@ -22,6 +22,10 @@ class SessionPublisher(Protocol):
         """Publish an event that is not stored."""
         ...
 
+    def publish_inventory_change(self, session_id: str) -> None:
+        """Publish that commands or MCP servers of a session changed; clients read them again."""
+        ...
+
     def publish_interaction(self, view: SessionView, envelope: Envelope) -> None:
         """Publish an entry that opens or closes an interaction to lists of sessions."""
         ...

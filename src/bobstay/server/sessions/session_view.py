@@ -2,7 +2,6 @@
 
 from typing import Annotated, Literal, TypeAlias
 
-import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
@@ -42,25 +41,14 @@ from bobstay.model.session_events import (
     WorkerStarted,
 )
 from bobstay.providers.catalogue import UNKNOWN_WINDOW, lookup
+from bobstay.server.sessions.background_view import BackgroundView, background_after
+from bobstay.server.sessions.open_interactions import InteractionView, interaction_view, lasting_interactions
 from bobstay.server.sessions.session_status import BUSY, Status, StatusFold, StatusMemory
 from bobstay.server.sessions.worker_view import WorkerView, workers_after
 
 Activity: TypeAlias = Literal["active", "idle", "asking"]
 TITLE_LENGTH = 80
 PREVIEW_LENGTH = 200
-
-
-class InteractionView(Struct, frozen=True, omit_defaults=True):
-    """An open interaction, with all that is needed to decide."""
-
-    id: str
-    kind: Literal["permission", "question", "plan"]
-    call_id: str
-    tool: str
-    input_sha256: str
-    opened_at: float
-    agent: str = ""
-    reason: str = ""
 
 
 class QueuedView(Struct, frozen=True, omit_defaults=True):
@@ -126,6 +114,8 @@ class SessionView(Struct, frozen=True):
     """Messages queued for the agent."""
     workers: tuple[WorkerView, ...] = ()
     """Its agent and its terminals, including the last ones that have ended."""
+    background: tuple[BackgroundView, ...] = ()
+    """Its sub-agents and background commands that run, and those in the background that ended last."""
     open_calls: tuple[str, ...] = ()
     """Ids of tool calls without a result."""
     tasks_done: int = 0
@@ -159,7 +149,7 @@ class SessionView(Struct, frozen=True):
         own = not (envelope.parent_call and isinstance(envelope.event, _OF_ONE_AGENT))
         status_fold = view.status_fold.apply(envelope.event) if own else view.status_fold
         changed = _fold(view, envelope) if own else view
-        status: Status = "discarded" if changed.status == "discarded" else status_fold.status
+        changed = replace(changed, background=background_after(view.background, envelope))
         limit = changed.context_limit
         if changed.model != self.model and not isinstance(envelope.event, TurnStarted):
             limit = context_limit(changed.model)
@@ -170,9 +160,9 @@ class SessionView(Struct, frozen=True):
             head=envelope.id,
             updated_at=envelope.at,
             memory=replace(changed.fold_memory, status_fold=status_fold),
-            status=status,
+            status=_shown_status(changed, status_fold),
             error=status_fold.error,
-            activity=_activity(status_fold),
+            activity=_activity(status_fold, changed),
         )
 
     def _is_left_by(self, envelope: Envelope) -> bool:
@@ -226,7 +216,7 @@ def _fold(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR091
         case MessageDone():
             return _add_usage(view, event, main=main)
         case InteractionOpened():
-            return replace(view, interactions=(*view.interactions, interaction_view(envelope, event)))
+            return replace(view, interactions=(*view.interactions, interaction_view(envelope, event, view.background)))
         case InteractionClosed(id=id):
             return replace(view, interactions=tuple(entry for entry in view.interactions if entry.id != id))
         case TasksReplaced(tasks=tasks):
@@ -238,7 +228,7 @@ def _fold(view: SessionView, envelope: Envelope) -> SessionView:  # noqa: PLR091
             return replace(view, model=model)
         case RunDone(turns=reported):
             steps = max(view.steps, view.fold_memory.steps_before + reported)
-            return replace(view, ended_at=envelope.at, open_calls=(), interactions=(), steps=steps)
+            return replace(view, ended_at=envelope.at, open_calls=(), interactions=_lasting(view), steps=steps)
         case WorkerStarted() | WorkerExited():
             return replace(view, workers=workers_after(event, view.workers, envelope.at))
         case BackgroundEvent() | AgentEvent() | NoticeEvent():
@@ -304,30 +294,22 @@ def context_limit(model: str) -> int:
     return info.context if info.known or info.assumed else UNKNOWN_WINDOW
 
 
-def _activity(status_fold: StatusFold) -> Activity:
-    if status_fold.asking:
+def _shown_status(view: SessionView, status_fold: StatusFold) -> Status:
+    """The status: a session whose agents in the background ask waits for a person, also when its own turn is over."""
+    if view.status == "discarded":
+        return "discarded"
+    waits = status_fold.status in ("running", "completed", "interrupted", "failed") and _lasting(view)
+    return "waiting_input" if waits else status_fold.status
+
+
+def _lasting(view: SessionView) -> tuple[InteractionView, ...]:
+    return lasting_interactions(view.interactions, view.background)
+
+
+def _activity(status_fold: StatusFold, view: SessionView) -> Activity:
+    if status_fold.asking or _lasting(view):
         return "asking"
     return "active" if status_fold.in_turn else "idle"
-
-
-def interaction_view(envelope: Envelope, event: InteractionOpened) -> InteractionView:
-    return InteractionView(
-        event.id,
-        event.kind,
-        event.call.id,
-        event.call.name,
-        input_hash(event.call),
-        envelope.at,
-        envelope.agent,
-        event.reason[:PREVIEW_LENGTH],
-    )
-
-
-def input_hash(call: ToolCall) -> str:
-    """The hash that a decision must quote, so that it applies to this input only."""
-    from hashlib import sha256
-
-    return sha256(msgspec.json.encode([call.id, call.name, call.input], order="sorted")).hexdigest()
 
 
 def preview(blocks: tuple[Block, ...]) -> str:

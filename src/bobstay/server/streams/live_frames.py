@@ -10,7 +10,8 @@ from msgspec import Struct
 from bobstay.server.db.task_table import TaskRow
 from bobstay.server.errors import Code
 from bobstay.server.files.git_diff_parser import Change
-from bobstay.server.sessions.session_view import InteractionView, SessionView
+from bobstay.server.sessions.open_interactions import InteractionView
+from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.stream_timing import StreamTiming
 
 PartKind: TypeAlias = Literal["text", "thinking", "tool_input"]
@@ -167,6 +168,16 @@ class DiffChangedFrame(OfSession, frozen=True, tag="diff.changed"):
     data: ChangedFiles
 
 
+class NoDetails(Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class InventoryChangedFrame(OfSession, frozen=True, tag="inventory.changed"):
+    """Commands or MCP servers of the session changed: `GET /sessions/{id}/surroundings` has them."""
+
+    data: NoDetails
+
+
 class TasksChangedFrame(OfSession, frozen=True, tag="tasks.changed"):
     data: TaskList
 
@@ -296,6 +307,7 @@ AnyLive: TypeAlias = (
     | ModelRequestedFrame
     | ModelRetryingFrame
     | DiffChangedFrame
+    | InventoryChangedFrame
     | TasksChangedFrame
     | SessionChangedFrame
     | SessionDeletedFrame

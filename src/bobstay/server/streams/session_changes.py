@@ -3,7 +3,8 @@
 import asyncio
 
 from bobstay.model.event import Envelope, InteractionClosed, InteractionOpened
-from bobstay.server.sessions.session_view import SessionView, interaction_view
+from bobstay.server.sessions.open_interactions import interaction_view
+from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.bus import Bus
 from bobstay.server.streams.stream_frames import live, session_topic
 
@@ -41,7 +42,7 @@ class SessionChanges:
         """Publish an entry that opens or closes an interaction."""
         event = envelope.event
         if isinstance(event, InteractionOpened):
-            data = {"session_id": view.id, "interaction": interaction_view(envelope, event)}
+            data = {"session_id": view.id, "interaction": interaction_view(envelope, event, view.background)}
             self._bus.publish(APP, live("interaction.opened", data, topic=APP))
         elif isinstance(event, InteractionClosed):
             data = {"session_id": view.id, "id": event.id, "outcome": event.outcome, "by": event.by}
@@ -77,6 +78,7 @@ def _is_urgent(before: SessionView, after: SessionView) -> bool:
     return (
         before.status != after.status
         or before.interactions != after.interactions
+        or before.background != after.background
         or before.title != after.title
         or before.archived != after.archived
         or before.pinned != after.pinned

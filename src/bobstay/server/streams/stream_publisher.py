@@ -10,7 +10,7 @@ from bobstay.server.sessions.session_view import SessionView
 from bobstay.server.streams.bus import Bus
 from bobstay.server.streams.live_parts import LiveParts
 from bobstay.server.streams.session_changes import SessionChanges
-from bobstay.server.streams.stream_frames import entry_frame, session_topic
+from bobstay.server.streams.stream_frames import entry_frame, live, session_topic
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +50,11 @@ class StreamPublisher:
             send = partial(self._bus.publish, session_topic(session_id))
             parts = self._parts[session_id] = LiveParts(session_id, send)
         parts.live(event, parent_call)
+
+    def publish_inventory_change(self, session_id: str) -> None:
+        topic = session_topic(session_id)
+        if self._bus.is_wanted(topic):
+            self._bus.publish(topic, live("inventory.changed", {}, session_id))
 
     def publish_interaction(self, view: SessionView, envelope: Envelope) -> None:
         self._changes.publish_interaction(view, envelope)

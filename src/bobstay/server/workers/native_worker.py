@@ -5,29 +5,31 @@ import logging
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
 from bobstay.assembly.build_session import StartError, open_session
 from bobstay.assembly.local_commands import CLEAR
+from bobstay.assembly.server_presence import HostPorts
 from bobstay.assembly.session import AgentSession
 from bobstay.assembly.session_log import OpenedLog
 from bobstay.assembly.session_modes import BypassNotLaunched, UnknownMode
 from bobstay.assembly.start_context import Predecessor
+from bobstay.assembly.stop_background import stop_background
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
-from bobstay.engine.engine_ports import Answer
 from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.event import Envelope, Event, InteractionOpened, Noted, RunDone
 from bobstay.model.ids import new_id
 from bobstay.model.live_events import LIVE
 from bobstay.model.session_events import ArtifactMade, WorkerExited, WorkerStarted
-from bobstay.server.capacity import Capacity
+from bobstay.server.capacity import Capacity, CapacitySeat
 from bobstay.server.errors import ApiError
 from bobstay.server.inbox import Inbox
 from bobstay.server.sessions.open_session import OpenSession
 from bobstay.server.workers.bypass_timer import BypassTimer
+from bobstay.server.workers.inbox_requests import InboxRequests
 from bobstay.server.workers.worker import Kind, WorkerError
 from bobstay.server.workflows import (
     MODES,
@@ -39,6 +41,9 @@ from bobstay.server.workflows import (
     system_text,
 )
 from bobstay.sessions.log import LogError
+
+if TYPE_CHECKING:
+    from bobstay.mcp.mcp_servers import McpServers
 
 log = logging.getLogger(__name__)
 CLEARED = "The conversation was cleared: the agent begins anew, and what came before stays here to read."
@@ -52,6 +57,8 @@ class NativeServices(Struct, frozen=True):
     environment: Environment
     inbox: Inbox
     capacity: Capacity
+    mcp_config: str = ""
+    """The configuration of MCP servers of one session, as JSON."""
 
 
 class NativeWorker:
@@ -68,6 +75,8 @@ class NativeWorker:
         self._wake = asyncio.Event()
         self._in_turn = False
         self._bypass = BypassTimer(self._end_bypass)
+        self._seat = CapacitySeat(parts.capacity)
+        self._requests = InboxRequests(session, parts.inbox, self._seat)
 
     async def start(self) -> None:
         branch = await self._open.begin_engine()
@@ -83,6 +92,7 @@ class NativeWorker:
                 self._parts.inbox.observe(self._open.id, event)  # it can be answered before the turn reaches it
         self._attach(self._inner)
         self._open.record(WorkerStarted(self.id, "native", self.epoch))
+        self._requests.close_orphaned_elicitations()
         self._bypass.set(self._inner.mode, self._open.view.config.bypass_until)
         for warning in self._inner.warnings:
             self._open.record(Noted(warning, "warning"))
@@ -91,9 +101,10 @@ class NativeWorker:
     async def _open_inner(self, branch: list[Envelope], predecessor: Predecessor | None = None) -> AgentSession:
         return await open_session(
             self._options(),
-            _InboxApprover(self._open.id, self._parts),
+            self._requests,
             environment=self._parts.environment,
             history=OpenedLog(self._open, branch, []),
+            ports=HostPorts(elicit=self._elicit),
             predecessor=predecessor,
         )
 
@@ -101,6 +112,8 @@ class NativeWorker:
         self._open.attach_engine(inner.driver.journal)
         inner.background.listeners.append(lambda _: self.nudge())
         inner.agents.listeners.append(self._on_agent_event)
+        if inner.servers is not None:
+            inner.servers.subscribe(self._open.show_inventory_change)
 
     async def stop(self, why: Literal["stopped", "asleep", "killed"] = "stopped", reason: str = "") -> None:
         task, self._task = self._task, None
@@ -140,6 +153,18 @@ class NativeWorker:
     def expects_notice(self) -> bool:
         return self._inner is not None and self._inner.background.is_awaited
 
+    @property
+    def servers(self) -> "McpServers | None":
+        return self._inner.servers if self._inner is not None else None
+
+    async def stop_background(self, id: str) -> bool:
+        return self._inner is not None and await stop_background(self._inner, id)
+
+    async def _elicit(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        if self._inner is None:
+            return None  # it is starting or ending: nobody can answer yet or any more
+        return await self._requests.elicit(request, self._inner.redactor)
+
     def nudge(self) -> None:
         self.last_active = time.monotonic()
         self._wake.set()
@@ -157,6 +182,7 @@ class NativeWorker:
             await self.stop("killed" if force else "stopped")
             return
         await self._inner.interrupt()
+        self._requests.withdraw_elicitations()
 
     async def set_mode(self, mode: str) -> None:
         if not allows_mode(self._open.view.config, mode):
@@ -190,17 +216,16 @@ class NativeWorker:
         assert inner is not None
         try:
             if self._open.view.status_fold.in_turn:
-                async with self._parts.capacity.hold():
+                async with self._seat.hold():
                     await self._turn(inner, inner.resume_turn())
-            while (
-                self._task is not None and (inner := self._inner) is not None
-            ):  # `stop` waits for the end of a turn, not for the whole queue
+            # `stop` waits for the end of a turn, not for the whole queue. Another session follows after /clear.
+            while self._task is not None and (inner := self._inner) is not None:
                 queued = inner.next_queued()
                 if queued is None and not inner.background.has_wake_notice:
                     self._wake.clear()
                     await self._wake.wait()
                     continue
-                async with self._parts.capacity.hold():
+                async with self._seat.hold():
                     await self._turn(inner, inner.run_queued(queued) if queued is not None else inner.run_notices())
         except LogError as error:
             await self._end(WorkerExited(self.id, "native", self.epoch, why="exit", code=1, error=str(error)))
@@ -285,26 +310,5 @@ class NativeWorker:
             allowed_tools=allowed_tools(config),
             disallowed_tools=denied_tools(config),
             read_only=is_read_only(config),
+            mcp_config=(self._parts.mcp_config,) if self._parts.mcp_config else (),
         )
-
-
-class _InboxApprover:
-    """Approver that asks through the inbox. While it waits, the session does not count as running."""
-
-    can_ask = True
-
-    def __init__(self, session_id: str, parts: NativeServices) -> None:
-        self._session_id = session_id
-        self._parts = parts
-        self._asking = 0
-
-    async def ask(self, opened: InteractionOpened) -> Answer:
-        if not self._asking:
-            self._parts.capacity.release()
-        self._asking += 1
-        try:
-            return await self._parts.inbox.wait(self._session_id, opened)
-        finally:
-            self._asking -= 1
-            if not self._asking:
-                self._parts.capacity.reclaim()

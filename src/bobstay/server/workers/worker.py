@@ -1,8 +1,11 @@
 """Worker protocols: the interface of everything that runs in a session."""
 
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from bobstay.server.errors import ApiError
+
+if TYPE_CHECKING:
+    from bobstay.mcp.mcp_servers import McpServers
 
 Kind: TypeAlias = Literal["native", "process", "terminal", "git_diff"]
 
@@ -85,6 +88,25 @@ class AwaitsNotice(Protocol):
     @property
     def expects_notice(self) -> bool:
         """Whether such a command runs, so that the worker must stay up."""
+        ...
+
+
+@runtime_checkable
+class StopsBackground(Protocol):
+    """A worker that can stop single sub-agents and background commands."""
+
+    async def stop_background(self, id: str) -> bool:
+        """Stop one for a person; the model is told with the next prompt. False if it is not running."""
+        ...
+
+
+@runtime_checkable
+class HoldsServers(Protocol):
+    """A worker that is connected to MCP servers."""
+
+    @property
+    def servers(self) -> "McpServers | None":
+        """The servers, if there are any."""
         ...
 
 

@@ -2,7 +2,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useId, useRef, useState } from "react";
 import { api, unwrap } from "@/api/client";
-import { complete, matching, type Trigger, triggerAt } from "@/composer/completion";
+import { commandTag, complete, matching, type Trigger, triggerAt } from "@/composer/completion";
 import { readImages, totalSize } from "@/composer/images";
 import { bytes } from "@/format/values";
 import { useApp } from "@/state/app";
@@ -124,7 +124,9 @@ function useFiles(cwd: string, trigger: Trigger | null) {
     placeholderData: keepPreviousData,
     retry: false,
   });
-  return q === null ? [] : (asked.data?.paths ?? []).map((name) => ({ name, description: "" }));
+  return q === null
+    ? []
+    : (asked.data?.paths ?? []).map((name) => ({ name, description: "", hint: "", kind: "" }));
 }
 
 function useCompletion(props: Props, field: HTMLTextAreaElement | null) {
@@ -189,7 +191,10 @@ function useCompletion(props: Props, field: HTMLTextAreaElement | null) {
               {trigger?.kind === "file" ? "" : "/"}
               <VisibleText text={each.name} />
             </bdi>
-            <bdi className="min-w-0 truncate text-small text-ink-3">{each.description}</bdi>
+            <bdi className="min-w-0 flex-1 truncate text-small text-ink-3">
+              {[each.hint, each.description].filter(Boolean).join("  ")}
+            </bdi>
+            {each.kind && <span className="shrink-0 text-small text-ink-3">{commandTag(each)}</span>}
           </div>
         ))}
       </div>

@@ -1,34 +1,22 @@
 /** Inventory of the engine in the context panel: instructions, servers, hooks, skills, tools, capabilities. */
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
-import { api, errorMessage, unwrap } from "@/api/client";
+import { errorMessage } from "@/api/client";
 import type { Capabilities, Inventory, SessionView } from "@/api/types";
 import { bytes } from "@/format/values";
+import { useInventoryQuery } from "@/state/inventory";
 import { PathName } from "../PathName";
 import { Fact, Section } from "../Section";
+import { McpServers } from "./McpServers";
 import { Marked, Names } from "./Names";
 
 export function InventorySections({ session }: { session: SessionView }) {
-  const queries = useQueryClient();
-  // The same query key as elsewhere: one request.
-  const { data, error } = useQuery({
-    queryKey: ["inventory", session.id],
-    queryFn: () => unwrap(api.GET("/sessions/{id}/surroundings", { params: { path: { id: session.id } } })),
-    staleTime: 60_000,
-  });
-  const shape = session.workers.map((each) => `${each.id}/${each.epoch}/${each.state}`).join(" ");
-  const before = useRef(shape);
-  useEffect(() => {
-    if (before.current === shape) return;
-    before.current = shape;
-    void queries.invalidateQueries({ queryKey: ["inventory", session.id] });
-  }, [shape, session.id, queries]);
+  const { data, error } = useInventoryQuery(session.id);
   if (error) return <p className="m-3 text-ink-2">{errorMessage(error)}</p>;
   if (!data) return null;
-  return <InventoryDetails around={data} />;
+  return <InventoryDetails sessionId={session.id} around={data} />;
 }
 
-function InventoryDetails({ around }: { around: Inventory }) {
+function InventoryDetails({ sessionId, around }: { sessionId: string; around: Inventory }) {
+  const commands = around.commands.filter((each) => each.kind !== "skill");
   return (
     <>
       {(around.notice || around.problems.length > 0 || !around.trusted) && (
@@ -61,7 +49,10 @@ function InventoryDetails({ around }: { around: Inventory }) {
           <p className="m-0 px-3 text-ink-3">None. Add an AGENTS.md file to give the agent instructions.</p>
         )}
       </Section>
-      <McpServers around={around} />
+      <McpServers sessionId={sessionId} around={around} />
+      <Section title="Commands" number={commands.length} open={false}>
+        <Names names={commands} />
+      </Section>
       <Section title="Hooks" number={around.hooks.length} open={false}>
         {around.hooks.map((hook) => (
           <div key={`${hook.event}/${hook.matcher}/${hook.command}`} className="px-3 py-1">
@@ -94,30 +85,6 @@ function InventoryDetails({ around }: { around: Inventory }) {
       </Section>
       <CapabilityList can={around.capabilities} />
     </>
-  );
-}
-
-const STATES: Record<string, string> = {
-  connected: "text-done",
-  running: "text-done",
-  failed: "text-failed",
-  error: "text-failed",
-  needs_auth: "text-needs",
-};
-
-function McpServers({ around }: { around: Inventory }) {
-  return (
-    <Section title="MCP servers" number={around.mcp_servers.length} open={around.mcp_servers.length > 0}>
-      {around.mcp_servers.map((server) => (
-        <div key={server.name} className="flex min-h-7 items-center gap-2 px-3">
-          <span className="min-w-0 flex-1 truncate">{server.name}</span>
-          <Marked {...server} />
-          <span className={`shrink-0 text-small ${STATES[server.state] ?? "text-ink-3"}`}>
-            {server.state}
-          </span>
-        </div>
-      ))}
-    </Section>
   );
 }
 

@@ -1,4 +1,8 @@
 /** A list of named items with description and source. */
+import { shortPath } from "@/format/values";
+import { useApp } from "@/state/app";
+import { VisibleText } from "@/ui/VisibleText";
+
 interface Named {
   name: string;
   description: string;
@@ -8,6 +12,7 @@ interface Named {
 }
 
 export function Names({ names }: { names: readonly Named[] }) {
+  const home = useApp((state) => state.config?.home ?? "");
   return names.map((each) => (
     <div key={`${each.level}/${each.name}`} className="px-3 py-1">
       <div className="flex items-baseline gap-2">
@@ -15,6 +20,11 @@ export function Names({ names }: { names: readonly Named[] }) {
         <Marked {...each} />
       </div>
       {each.description && <p className="m-0 line-clamp-2 text-ink-2">{each.description}</p>}
+      {each.source && (
+        <p className="m-0 truncate text-small text-ink-3" title={each.source}>
+          <VisibleText text={shortPath(each.source, home)} />
+        </p>
+      )}
     </div>
   ));
 }
