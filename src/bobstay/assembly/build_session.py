@@ -42,6 +42,7 @@ from bobstay.tools.base import Tool
 
 if TYPE_CHECKING:
     from bobstay.assembly.command_runner import CommandRunner
+    from bobstay.assembly.server_binding import ServerBinding
     from bobstay.assembly.session_transcripts import SessionTranscripts
 
 
@@ -168,7 +169,7 @@ async def _assemble(
     """Build the session, each part from those before it."""
     parts = build_parts(start, approver, host, tools, watcher)
     transcripts = _open_transcripts(start)
-    children = cache(partial(_build_children, parts, transcripts, ports))
+    children = cache(partial(_build_children, parts, transcripts, ports, _bind_servers(parts)))
     tree = AgentTree(children, parts.running, start.redactor, AgentLimits())
     spawner = AgentSpawner(tree, ParentAgent(parts.journal))
     memory = open_memory(parts.lead, start) if parts.lead is not None and parts.lead.memory else None
@@ -244,10 +245,25 @@ def _build_toolbox(parts: SessionParts, spawner: AgentSpawner, transcript: str) 
     return toolbox
 
 
-def _build_children(parts: SessionParts, transcripts: "SessionTranscripts | None", ports: HostPorts) -> ChildBuilder:
+def _bind_servers(parts: SessionParts) -> "ServerBinding | None":
+    """Note what the MCP servers of agents run now: the session's own tools could rewrite it before one is started."""
+    agents = [each for each in parts.library.current.agents if each.mcp_servers]
+    if not agents:
+        return None
+    from bobstay.assembly.server_binding import ServerBinding
+
+    return ServerBinding(parts.start.cwd, agents)
+
+
+def _build_children(
+    parts: SessionParts,
+    transcripts: "SessionTranscripts | None",
+    ports: HostPorts,
+    binding: "ServerBinding | None",
+) -> ChildBuilder:
     from bobstay.assembly.child_agents import ChildAgents
 
-    return ChildAgents(parts, transcripts, ports)
+    return ChildAgents(parts, transcripts, ports, binding)
 
 
 def _build_commands(

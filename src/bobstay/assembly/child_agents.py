@@ -58,13 +58,22 @@ _LONGEST_WAIT = 600.0
 class ChildAgents:
     """Implements `ChildBuilder` of the engine."""
 
-    def __init__(self, session: SessionParts, transcripts: "SessionTranscripts | None", ports: HostPorts) -> None:
-        """`transcripts` are those for hosts, if there are any; `ports` are what a host does for MCP servers."""
+    def __init__(
+        self,
+        session: SessionParts,
+        transcripts: "SessionTranscripts | None",
+        ports: HostPorts,
+        binding: ServerBinding | None,
+    ) -> None:
+        """`transcripts` are those for hosts, if there are any; `ports` are what a host does for MCP servers.
+
+        `binding` was made when the session began; None if no definition had servers then.
+        """
         self._session = session
         self._transcripts = transcripts
         self._ports = ports
         self._library = session.library
-        self._binding = ServerBinding(session.start.cwd, session.library.current.agents)
+        self._binding = binding or ServerBinding(session.start.cwd, ())
 
     async def prepare(self, request: AgentRequest, parent: ParentAgent) -> AgentStarted:
         definition = self._find(request.type)
@@ -130,16 +139,14 @@ class ChildAgents:
             environment=session.environment,
             services=services,
         )
-        auto = AutoModeApproval(session.build_advisor)
+        auto, transcript = AutoModeApproval(session.build_advisor), self._open_transcript(started, journal)
         toolbox = Toolbox(
             parent.toolbox.registry if started.forked_at else self._select_tools(definition, started),
             judge=policy if session.start.loaded.trusted else UntrustedJudge(policy),
             approver=session.approver,
             hooks=self._hooks(definition),
             tool_environment=tool_environment,
-            facts=_facts(
-                started, parent.toolbox.facts, tool_environment, policy, self._open_transcript(started, journal)
-            ),
+            facts=_facts(started, parent.toolbox.facts, tool_environment, policy, transcript),
             redactor=session.start.redactor,
             auto=auto,
             concurrency=session.start.loaded.settings.max_concurrent_tools or 10,
@@ -152,7 +159,6 @@ class ChildAgents:
             journal.observers.append(AgentToolLoading(toolbox, session.tools, journal.state))
         background = BackgroundCommands(journal, shells, spawner.running)
         journal.observers.append(background)
-
         servers = self._find_servers(definition, toolbox, policy)
 
         async def close() -> str:

@@ -6,9 +6,9 @@ from contextlib import aclosing, suppress
 
 from msgspec.structs import replace
 
-from bobstay.assembly.local_commands import CLEAR, calls_clear
 from bobstay.assembly.session import AgentSession
 from bobstay.assembly.start_context import Predecessor
+from bobstay.library.command_call import CLEAR, calls_clear
 from bobstay.model.event import Event, InputQueued, Prompted, RunDone
 from bobstay.model.message import Block, Text
 

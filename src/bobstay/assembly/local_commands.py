@@ -10,15 +10,14 @@ from bobstay.assembly.session_library import SessionLibrary
 from bobstay.assembly.session_totals import Totals
 from bobstay.engine.prompt_expansion import ExpandedPrompt
 from bobstay.engine.state import State
-from bobstay.library.command_call import CommandCall, format_call, parse_prompt
+from bobstay.library.command_call import CLEAR, CommandCall, format_call
 from bobstay.library.listing import command_rows, slash_names
-from bobstay.model.message import Block, Text
+from bobstay.model.message import Text
 from bobstay.version import __version__
 
 if TYPE_CHECKING:
     from bobstay.mcp.mcp_servers import McpServers
 
-CLEAR = "clear"
 CLEARED = "The person began a new conversation. This one was kept, and goes on here."
 """For the model, should the old conversation be resumed."""
 ELSEWHERE = frozenset(
@@ -100,12 +99,6 @@ async def answer_locally(session: CommandTarget, call: CommandCall) -> LocalAnsw
     if call.name in ELSEWHERE:
         return LocalAnswer(f"/{call.name} is not available in this environment: it needs the terminal or the console.")
     return None
-
-
-def calls_clear(blocks: tuple[Block, ...]) -> bool:
-    """Whether a prompt asks for a new conversation."""
-    call = parse_prompt(blocks)
-    return call is not None and call.name == CLEAR
 
 
 def as_local_answer(call: CommandCall, answer: LocalAnswer) -> ExpandedPrompt:

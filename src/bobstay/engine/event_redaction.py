@@ -65,7 +65,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
     MessageDone: (),
     ModeChanged: (),
     ModelChanged: (),
-    Noted: ("text",),
+    Noted: ("text", "subject"),
     PermissionsChanged: ("updates",),
     Prompted: ("blocks", "typed"),
     Pruned: (),

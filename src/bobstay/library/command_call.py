@@ -7,6 +7,8 @@ from msgspec import Struct
 
 from bobstay.model.message import Block, Text
 
+CLEAR = "clear"
+"""The command that begins a new conversation."""
 _CALL = r"/(\S{1,300})(?:\s+|$)"
 
 
@@ -26,6 +28,12 @@ def parse_prompt(blocks: Sequence[Block]) -> CommandCall | None:
     """Return the call of a prompt whose first block is such a text."""
     first = blocks[0] if blocks else None
     return parse_call(first.text) if isinstance(first, Text) else None
+
+
+def calls_clear(blocks: Sequence[Block]) -> bool:
+    """Whether a prompt asks for a new conversation."""
+    call = parse_prompt(blocks)
+    return call is not None and call.name == CLEAR
 
 
 def format_call(call: CommandCall) -> str:

@@ -129,7 +129,8 @@ def build_agent(facts: FileFacts, notices: list[LibraryNotice]) -> AgentDefiniti
 
 def build_style(facts: FileFacts) -> OutputStyle | None:
     """Build an output style; None if nothing of its name can be shown."""
-    name = as_line(facts.fields.get("name"))[:LONGEST_NAME] or as_line(facts.stem)
+    candidates = (as_line(facts.fields.get("name"))[:LONGEST_NAME], as_line(facts.stem))
+    name = next((each for each in candidates if each and each.isprintable()), "")
     if not name:
         return None
     return OutputStyle(

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bobstay.permissions.access import Access, Effect, PolicyDecision
+from bobstay.permissions.command_rules import allows_command, spells_script
 from bobstay.permissions.host_rules import Address, parse_address
 from bobstay.permissions.mode import PermissionMode
 from bobstay.permissions.path_resolution import FileSystemView, Located, is_device, locate, protected_part
@@ -48,10 +49,8 @@ class Judgement(Struct):
             case "none":
                 return ALLOWED
             case "person":
-                # No mode and no rule overrides this: only a person can answer.
-                return PolicyDecision(
-                    Effect.ASK, f"{self.tool} always needs an answer from a person.", "default", "default"
-                )
+                why = f"{self.tool} always needs an answer from a person."  # no mode and no rule overrides this
+                return PolicyDecision(Effect.ASK, why, "default", "default")
             case "read":
                 return self.judge_read(access.target)
             case "write":
@@ -130,15 +129,18 @@ class Judgement(Struct):
 
     def judge_peer(self, target: str) -> PolicyDecision:
         """Judge a message to an agent of another session. `target` is where it goes, whatever the call wrote."""
-        given = {**self.given, "to": target}
+        given, why = (
+            {**self.given, "to": target},
+            f"{self.tool} would give a message to {target}, outside this session.",
+        )
         for effect in (Effect.DENY, Effect.ASK):
             if rule := self.rulebook.first(effect, lambda rule: rule.covers_call(self.tool, given)):
                 return decide_by_rule(rule)
         if self.mode.read_only:
-            return self._ask_by_mode(f"{self.tool} would give a message to {target}, outside this session.")
+            return self._ask_by_mode(why)
         if rule := self.rulebook.first(Effect.ALLOW, lambda rule: rule.covers_call(self.tool, given)):
             return decide_by_rule(rule)
-        return self._ask_by_default(f"{self.tool} would give a message to {target}, outside this session.")
+        return self._ask_by_default(why)
 
     def judge_command(self, command: str) -> PolicyDecision:
         from bobstay.permissions.shell import analyze  # only sessions that run commands need it
@@ -166,7 +168,7 @@ class Judgement(Struct):
         if analysis.trouble:
             return self._ask_unanalysed(analysis)
         if rule := self.rulebook.first(
-            Effect.ALLOW, lambda rule: rule.names(self.tool) and _spells_text(rule, analysis)
+            Effect.ALLOW, lambda rule: rule.names(self.tool) and spells_script(rule, analysis)
         ):
             found = [self._judge_simple(command, simple, analysis, rule) for simple in analysis.commands]
         else:
@@ -208,7 +210,7 @@ class Judgement(Struct):
         if self.mode.read_only:
             return self._ask_by_mode(f"`{_short(command)}` may change something.")
         allowing = whole or self.rulebook.first(
-            Effect.ALLOW, lambda rule: rule.names(self.tool) and _allows(rule, simple)
+            Effect.ALLOW, lambda rule: rule.names(self.tool) and allows_command(rule, simple)
         )
         if allowing is not None:
             if simple.refused and whole is None:
@@ -331,22 +333,6 @@ def _is_about_path(family: str, tool: str) -> Callable[[Rule], bool]:
 
 def _scoped(family: str) -> Callable[[Rule], bool]:
     return lambda rule: rule.tool == family and bool(rule.pattern)
-
-
-def _allows(rule: Rule, simple: "SimpleCommand") -> bool:
-    if simple.exact_only and rule.pattern and not rule.exact:
-        return _is_exactly(rule, simple)
-    return any(map(rule.covers_command, simple.texts)) or (rule.exact and _is_exactly(rule, simple))
-
-
-def _is_exactly(rule: Rule, simple: "SimpleCommand") -> bool:
-    """Whether the rule is the exact text of the command; not if the shell expands a pattern in that text."""
-    return (rule.exact or not simple.expands) and any(map(rule.spells, simple.texts))
-
-
-def _spells_text(rule: Rule, analysis: "ShellAnalysis") -> bool:
-    """Whether the rule is the entire text, of one command or of several."""
-    return (rule.exact or not analysis.expands) and rule.spells(analysis.text)
 
 
 def _short(command: str) -> str:

@@ -10,7 +10,6 @@ from bobstay.config.settings_files import LoadedSettings
 from bobstay.library.definition import CommandDefinition, DefinitionOrigin
 from bobstay.library.discovery import LibrarySources, find_library
 from bobstay.library.plugin import Plugin
-from  import may_have_plugins
 from bobstay.library.plugin_selection import PluginSources, find_plugins
 from bobstay.mcp.config_sources import BadMcpConfigError, McpSources, PluginServers, collect_servers
 from bobstay.mcp.server_config import McpServerConfig
@@ -47,12 +46,9 @@ def read_extensions(
     `session_servers` is the configuration of MCP servers of one session, as JSON.
     """
     cwd, paths = os.path.realpath(cwd), environment.paths
-    plugins: tuple[Plugin, ...] = ()
-    problems: list[str] = []
-    if may_have_plugins(paths, loaded, ()):
-        found = find_plugins(PluginSources(cwd=cwd, paths=paths, loaded=loaded))
-        plugins = found.plugins
-        problems += [str(notice) for notice in found.notices]
+    found = find_plugins(PluginSources(cwd=cwd, paths=paths, loaded=loaded))
+    plugins = found.plugins
+    problems = [str(notice) for notice in found.notices]
     sources = LibrarySources(cwd=cwd, paths=paths, trusted=loaded.trusted)
     library = find_library(sources, tuple(plugin.definitions for plugin in plugins))
     problems += [str(notice) for notice in library.notices]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from bobstay.assembly.build_session import StartError, open_session
-from bobstay.assembly.local_commands import CLEAR
 from bobstay.assembly.server_presence import HostPorts
 from bobstay.assembly.session import AgentSession
 from bobstay.assembly.session_log import OpenedLog
@@ -19,6 +18,7 @@ from bobstay.assembly.start_context import Predecessor
 from bobstay.assembly.stop_background import stop_background
 from bobstay.config.environment import Environment
 from bobstay.config.options import Options
+from bobstay.library.command_call import CLEAR
 from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.event import Envelope, Event, InteractionOpened, Noted, RunDone
 from bobstay.model.ids import new_id
