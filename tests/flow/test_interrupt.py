@@ -94,6 +94,7 @@ async def test_a_running_command_is_killed_and_answered(
     answered = session.of(ToolDone)[0]
     assert answered.interrupted
     assert answered.reply.is_error
+    assert "stays done: check before trying again" in answered.reply.text
     assert not mark.exists()
 
 
@@ -111,6 +112,7 @@ async def test_an_open_question_is_withdrawn(model: ModelServer, make_session: M
         done = await session.run(prompt, stop)
     assert done.ending == "interrupted_tools"
     assert [event.outcome for event in session.of(InteractionClosed)] == ["cancelled"]
+    assert "it had no effect" in session.of(ToolDone)[0].reply.text
     assert not (session.work / "x").exists()
 
 

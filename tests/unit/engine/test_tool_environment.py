@@ -1,8 +1,11 @@
 """The environment of tools follows the log: directories, files seen, the shell's working directory."""
 
 from pathlib import Path
+from typing import Any
 
-from bobstay.engine.tool_environment import ToolEnvironment
+import pytest
+
+from bobstay.engine.tool_environment import ToolEnvironment, shows_everything
 from bobstay.model.event import PermissionsChanged, ToolDone
 from bobstay.model.message import Text, ToolReply
 from bobstay.tools.base import ToolServices
@@ -42,6 +45,23 @@ def test_a_call_tells_which_files_are_known_and_where_the_shell_stands() -> None
     here.apply(ToolDone(ToolReply("1", (Text(""),)), files={"/srv/proj/a": "hash"}, cwd=str(OTHER)))
     here.apply(ToolDone(ToolReply("2", (Text(""),))))
     assert (here.known("/srv/proj/a"), here.known("/srv/proj/b"), here.cwd) == ("hash", None, OTHER)
+
+
+@pytest.mark.parametrize(
+    ("file", "everything"),
+    [
+        ({"startLine": 1, "numLines": 9, "totalLines": 9}, True),
+        ({"startLine": 2, "numLines": 9, "totalLines": 9}, False),
+        ({"startLine": 1, "numLines": 8, "totalLines": 9}, False),
+        ({"firstPage": 1, "lastPage": 3, "totalPages": 3}, True),
+        ({"firstPage": 2, "lastPage": 3, "totalPages": 3}, False),
+        ({"firstPage": 1, "lastPage": 2, "totalPages": 3}, False),
+        ({"base64": "AA=="}, True),
+        (None, False),
+    ],
+)
+def test_a_reply_shows_everything_only_from_the_first_to_the_last_line_or_page(file: Any, everything: bool) -> None:
+    assert shows_everything({"file": file}) is everything
 
 
 def test_a_call_may_move_the_session_to_a_worktree_and_back() -> None:
