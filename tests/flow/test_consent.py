@@ -57,6 +57,15 @@ async def test_an_allowed_call_runs_once_the_person_approved(model: ModelServer,
     assert opened.suggestions
 
 
+async def test_a_request_carries_what_the_model_says_the_command_is_for(
+    model: ModelServer, make_session: MakeSession
+) -> None:
+    session = make_session(person=Person(lambda _: Answer(False)))
+    call = Call("Bash", {"command": "touch made", "description": "Make the file"}, "a")
+    await session.run(model.play("described", Step(blocks=[call]), END))
+    assert session.of(InteractionOpened)[0].description == "Make the file"
+
+
 @pytest.mark.parametrize(("command", "destroys"), [("cd . && rm -rf made", True), ("touch made", False)])
 async def test_a_request_says_that_a_call_destroys(
     model: ModelServer, make_session: MakeSession, command: str, destroys: bool

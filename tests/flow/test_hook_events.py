@@ -264,3 +264,5 @@ async def test_a_defect_in_hooks_that_nobody_waits_for_is_told(model: ModelServe
     left = session.driver.agent.toolbox.notes.take()
     texts = [event.text for event in (*session.events, *left) if isinstance(event, Noted)]
     assert texts == ["MessageDisplay hook broke: RuntimeError: OOPS"] * 2
+    ran = [event.outcome for event in (*session.events, *left) if isinstance(event, HookRan)]
+    assert ran == ["error"] * 2

@@ -7,7 +7,16 @@ import pytest
 
 from bobstay.engine.engine_ports import Answer
 from bobstay.hooks.hook_event import HookMessage, HookOutcome
-from bobstay.model.event import BlockDone, Event, InteractionClosed, InteractionOpened, Noted, RunDone, ToolDone
+from bobstay.model.event import (
+    BlockDone,
+    Event,
+    InteractionClosed,
+    InteractionOpened,
+    MessageDone,
+    Noted,
+    RunDone,
+    ToolDone,
+)
 from bobstay.model.live_events import TextDelta, ToolProgress
 from bobstay.model.message import Text, ToolCall
 from bobstay.tools.base import Args, Context, Outcome, Tool
@@ -75,6 +84,7 @@ async def test_the_partial_answer_of_the_model_is_kept(model: ModelServer, make_
     partial = session.of(BlockDone)[-1]
     assert partial.partial
     assert partial.block == Text("abc")
+    assert [event.broken for event in session.of(MessageDone)] == ["kept"], "it is a step of the conversation"
 
 
 async def test_a_running_command_is_killed_and_answered(
