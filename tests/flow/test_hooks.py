@@ -230,8 +230,15 @@ async def test_a_hook_of_a_call_may_end_the_run(model: ModelServer, make_session
     done = await session.run(model.play("ends", bash(commands.get(event, "echo 1")), END))
     assert (done.ending, len(model.requests)) == ("hook_stopped", 1)
     assert bool(session.of(ToolStarted)) == (event in ("PostToolUse", "PostToolUseFailure"))
-    answered = ["hook"] if event == "PermissionRequest" else []
-    assert [closed.by for closed in session.of(InteractionClosed)] == answered
+
+
+async def test_a_request_that_a_hook_ended_says_so(model: ModelServer, make_session: MakeSession) -> None:
+    person = Person(lambda _: Answer(True))
+    person.hold = asyncio.Event()
+    hooks = ScriptedHooks(PermissionRequest=hook(stop=True, stop_reason="ENOUGH"))
+    session = make_session(person=person, hooks=hooks)
+    await session.run(model.play("ends", bash("touch made"), END))
+    assert [(closed.outcome, closed.by) for closed in session.of(InteractionClosed)] == [("denied", "hook")]
 
 
 async def test_messages_for_the_person_are_events_and_never_reach_the_model(
