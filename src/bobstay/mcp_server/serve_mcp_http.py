@@ -20,6 +20,7 @@ async def serve_http(
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
+        listening.listen(128)  # before the address is told: whoever reads it may connect at once
         async with running_service(options, environment, cwd, say) as service:
             token = token or secrets.token_urlsafe(32)
             app = _require_token(service.server.streamable_http_app(), token)
