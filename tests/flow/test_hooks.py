@@ -386,3 +386,17 @@ async def test_hooks_can_tell_the_person_that_somebody_waits(model: ModelServer,
     (call,) = hooks.calls
     assert (call.subject, call.fields["notification_type"]) == ("permission_prompt", "permission_prompt")
     assert "Bash" in call.fields["message"]
+
+
+async def test_hooks_learn_of_a_question_as_a_dialog_and_of_a_request_with_its_input(
+    model: ModelServer, make_session: MakeSession
+) -> None:
+    hooks = ScriptedHooks(Notification=hook(), PermissionRequest=hook())
+    session = make_session(person=Person(lambda _: Answer(False)), hooks=hooks)
+    question = {"question": "Which?", "header": "Which", "options": [{"label": "A"}, {"label": "B"}]}
+    asks = Step(blocks=[Call("AskUserQuestion", {"questions": [question]}, "q")])
+    await session.run(model.play("asks", asks, bash("touch made"), END))
+    kinds = [call.fields["notification_type"] for call in hooks.calls if call.name == "Notification"]
+    assert kinds == ["elicitation_dialog", "permission_prompt"]
+    inputs = [call.fields["tool_input"] for call in hooks.calls if call.name == "PermissionRequest"]
+    assert inputs[-1] == {"command": "touch made"}
