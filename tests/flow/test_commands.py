@@ -64,6 +64,16 @@ async def test_what_a_command_grants_ends_with_its_turn(project: FolderSessions)
     assert denied == [False, True]
 
 
+async def test_a_command_sets_the_effort_of_its_turn_only_and_none_leaves_that_of_the_session(
+    project: FolderSessions,
+) -> None:
+    project.write("work/.claude/commands/hard.md", "---\neffort: high\n---\nGo.")
+    project.write("work/.claude/commands/plain.md", "Go.")
+    await project.ask("/hard", "/plain", "more", model="claude-opus-4-5", effort="low")
+    efforts = [request.body.get("output_config", {}).get("effort") for request in project.model.requests]
+    assert efforts == ["high", "low", "low"]
+
+
 async def test_an_unknown_command_is_plain_text_and_the_model_is_told(project: FolderSessions) -> None:
     assert last(await project.ask("/nothing here")).ending == "completed"
     assert "no command or skill /nothing" in project.blocks()[0]

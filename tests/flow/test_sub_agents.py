@@ -297,3 +297,22 @@ async def test_a_sub_agent_stops_at_the_budget_of_its_session(model: ModelServer
     (ended,) = [each.event for each in entries(again) if isinstance(each.event, AgentEnded)]
     assert (ended.status, ended.tool_uses) == ("failed", 1)
     assert len(model.requests) == 3, "the first session, the parent, and the sub-agent once"
+
+
+async def test_an_agent_that_ends_with_its_session_is_told_of_with_the_next_prompt(
+    model: ModelServer, opened: Opened
+) -> None:
+    """H7-1"""
+    gate = Gate()
+    child = model.play("child", Step(blocks=[Say("never")], gate=gate))
+    first = await opened()
+    await run(first, model.play("parent", Step(blocks=[agent(child)]), Step(blocks=[Say("It works.")])))
+    await gate.reached()
+    await first.close()
+    gate.open()
+    again = await opened(resume=first.id)
+    (ended,) = [each.event for each in entries(again) if isinstance(each.event, AgentEnded)]
+    assert (ended.status, ended.tell) == ("killed", "next_turn")
+    assert not again.background.has_wake_notice, "nobody is woken by it"
+    await run(again, model.play("later", Step(blocks=[Say("I see.")])))
+    assert "<task-notification>" in str(model.requests[-1].body["messages"])
