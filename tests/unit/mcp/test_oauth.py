@@ -225,6 +225,16 @@ async def test_a_person_who_refuses_is_reported(server: ProtectedServer, store: 
         await login(NAME, server.url, store, refuse)
 
 
+async def test_a_server_that_registers_nobody_says_what_to_do_instead(
+    server: ProtectedServer, store: OAuthStore
+) -> None:
+    """Such as GitHub's: its clients are made by hand."""
+    _metadata(server, registration_endpoint=None)
+    server.replaced["/register"] = lambda: Response("no page", status_code=404)
+    with pytest.raises(AuthorizationFailed, match="Get a token from whoever runs the server"):
+        await login(NAME, server.url, store, server.sign_in)
+
+
 # ---------------------------------------------------------------- hostile servers
 
 
