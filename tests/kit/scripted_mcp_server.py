@@ -112,9 +112,9 @@ def elicit(given: dict[str, Any]) -> dict[str, Any]:
     return text(json.dumps(ask("elicitation/create", asked)))
 
 
-def sample(_given: dict[str, Any]) -> dict[str, Any]:
+def sample(given: dict[str, Any]) -> dict[str, Any]:
     message = {"role": "user", "content": {"type": "text", "text": "hi"}}
-    return text(json.dumps(ask("sampling/createMessage", {"messages": [message], "maxTokens": 5})))
+    return text(json.dumps(ask("sampling/createMessage", {"messages": [message], "maxTokens": 5, **given})))
 
 
 def start_child(_given: dict[str, Any]) -> dict[str, Any]:

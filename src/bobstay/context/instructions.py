@@ -188,13 +188,13 @@ class InstructionFiles:
         return new[::-1]
 
     def _matching_rules(self, path: str) -> list[Instruction]:
-        from bobstay.context.path_globs import matches_glob
+        from bobstay.permissions.path_scope import is_in_scope
 
         found: list[Instruction] = []
         for rule in tuple(self._rules):
             base = rule.base.rstrip("/") + "/"
             names = [each.removeprefix(base) for each in (path, os.path.realpath(path)) if each.startswith(base)]
-            if any(matches_glob(name, glob) for name in names for glob in rule.globs):
+            if any(is_in_scope(name, rule.globs) for name in names):
                 self._rules.remove(rule)
                 found += self._reader.with_imports(rule.instruction, rule.reach)
         return found

@@ -1,11 +1,10 @@
-"""Matches paths against globs with `**` and `{a,b}`, in time that no pattern can make long."""
+"""Matches whole paths against globs with `**` and `{a,b}`, in time that no pattern can make long."""
 
 import re
 from fnmatch import translate
 from functools import lru_cache
 
-_LONGEST = 1024
-_MOST_ALTERNATIVES = 64
+from bobstay.permissions.path_scope import expand_braces
 
 
 def matches_glob(path: str, pattern: str) -> bool:
@@ -13,10 +12,8 @@ def matches_glob(path: str, pattern: str) -> bool:
 
     Both are relative to the same folder, or both are absolute.
     """
-    if len(pattern) > _LONGEST or "\0" in pattern:
-        return False
     names = path.split("/")
-    return any(_matches(names, alternative) for alternative in _expand(pattern))
+    return any(_matches(names, alternative) for alternative in expand_braces(pattern))
 
 
 def _matches(names: list[str], pattern: str) -> bool:
@@ -50,16 +47,3 @@ def _skip_folders(positions: set[int], parts: list[str]) -> set[int]:
 @lru_cache(maxsize=512)
 def _name_pattern(part: str) -> re.Pattern[str]:
     return re.compile(translate(part))
-
-
-def _expand(pattern: str) -> list[str]:
-    """Write out the alternatives in braces, from the left, up to a limit; braces beyond it count as letters."""
-    waiting, done = [pattern], list[str]()
-    while waiting:
-        current = waiting.pop()
-        found = re.search(r"\{([^{}]*,[^{}]*)\}", current)
-        if found is None or len(waiting) + len(done) > _MOST_ALTERNATIVES:
-            done.append(current)
-            continue
-        waiting += [current[: found.start()] + each + current[found.end() :] for each in found[1].split(",")]
-    return done

@@ -1,15 +1,11 @@
 """Skills that apply to a part of the project: those of subfolders, and those that name paths."""
 
 import os
-import re
 
 from bobstay.config.paths import FOLDERS
 from bobstay.config.trust import is_inside
 from bobstay.library.definition import CommandDefinition, LibraryNotice
 from bobstay.library.discovery import MOST_PARENTS, LibrarySources, project_folder, project_top
-
-MOST_ALTERNATIVES = 64
-_BRACES = r"\{([^{}]*,[^{}]*)\}"
 
 
 def skills_below(path: str, sources: LibrarySources, notices: list[LibraryNotice]) -> list[CommandDefinition]:
@@ -50,8 +46,9 @@ def matches_paths(command: CommandDefinition, path: str, cwd: str) -> bool:
     base = os.path.join(cwd, command.scope) if command.scope else cwd
     if not is_inside(path, base):
         return False
-    parts = [part for part in os.path.relpath(path, base).split("/") if part]
-    return any(_matches(pattern, parts) for text in command.paths for pattern in _expand_braces(text))
+    from bobstay.permissions.path_scope import is_in_scope
+
+    return is_in_scope(os.path.relpath(path, base), command.paths)
 
 
 def _folders_between(cwd: str, path: str) -> list[str]:
@@ -62,28 +59,3 @@ def _folders_between(cwd: str, path: str) -> list[str]:
         found.append(folder)
         folder = os.path.dirname(folder)
     return found
-
-
-def _matches(text: str, parts: list[str]) -> bool:
-    from bobstay.permissions.path_pattern import BadPattern, PathPattern
-
-    text = text.removeprefix("./")
-    try:
-        return PathPattern(text, any_depth="/" not in text.rstrip("/")).matches(parts, generously=True)
-    except BadPattern:
-        return False
-
-
-def _expand_braces(text: str) -> list[str]:
-    """Return the alternatives of `*.{ts,tsx}`, as far as there are not too many."""
-    found = [text]
-    while len(found) <= MOST_ALTERNATIVES and any(re.search(_BRACES, each) for each in found):
-        wider: list[str] = []
-        for each in found:
-            match = re.search(_BRACES, each)
-            if match is None:
-                wider.append(each)
-            else:
-                wider += [each[: match.start()] + part + each[match.end() :] for part in match[1].split(",")]
-        found = wider
-    return found[:MOST_ALTERNATIVES]

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import msgspec
 from msgspec import Struct
 
 from bobstay.http.network import Network
@@ -17,17 +18,31 @@ if TYPE_CHECKING:
     import httpx2
     from mcp.client._transport import TransportStreams
 
+CALL_ID = "claudecode/toolUseId"
+"""Key under which servers are told the id of the call; programs in the field look for this one."""
 _CONNECT_TIMEOUT = 30.0
+_NOT_FOUND = 404
+_SESSION = "mcp-session-id"
+"""Header of messages in a session; requests of a sign-in do not have it."""
 
 
 class HttpExchange(Struct):
-    """What the last response of a server was, for errors that the SDK tells without their cause."""
+    """What a server answered on one connection, for errors that the SDK tells without their cause."""
 
     status: int = 0
+    """Of the last response."""
+    unknown: set[str] = msgspec.field(default_factory=set)
+    """Ids of the calls that the server refused because it does not know the session; "" for other requests."""
 
     @property
     def needs_authentication(self) -> bool:
         return self.status == 401
+
+    def record(self, response: httpx2.Response) -> None:
+        """Keep the status, and whose request was refused. A server without a stream says 404, too: that is a GET."""
+        self.status, request = response.status_code, response.request
+        if response.status_code == _NOT_FOUND and request.method == "POST" and _SESSION in request.headers:
+            self.unknown.add(_call_id(request.content))
 
 
 @asynccontextmanager
@@ -40,12 +55,12 @@ async def open_http(
         config: Its address and headers.
         auth: Authenticates the requests, if given.
         network: The proxies and certificate authorities to use.
-        exchange: Records the status of each response.
+        exchange: Records each response.
     """
     import httpx2
 
     async def record(response: httpx2.Response) -> None:
-        exchange.status = response.status_code
+        exchange.record(response)
 
     transport = await _make_transport(config.url, network)
 
@@ -77,6 +92,13 @@ async def open_http(
         streamable_http_client(config.url, http_client=client, max_sse_event_size=MAX_MESSAGE) as streams,
     ):
         yield streams
+
+
+def _call_id(body: bytes) -> str:
+    """The id of the call in a message of ours; "" if it is another one."""
+    message = msgspec.json.decode(body)
+    meta = (message.get("params") or {}).get("_meta") or {}
+    return str(meta.get(CALL_ID, ""))
 
 
 async def _make_transport(url: str, network: Network) -> httpx2.AsyncBaseTransport:

@@ -28,6 +28,7 @@ INITIALIZE = {
 HEADERS = {"Accept": "application/json, text/event-stream"}
 REQUEST_SECONDS = 30.0
 REVOKE_SECONDS = 10.0
+MAX_REDIRECTS = 5
 DIRECT = Network()
 
 
@@ -86,15 +87,29 @@ async def login(server_name: str, url: str, store: OAuthStore, show: "ShowAddres
     auth = build_auth(server_name, url, store, interactive=show, fresh=True)
     trust = await load_trust(network.authorities)
     try:
-        async with (
-            httpx2.AsyncClient(auth=auth, timeout=REQUEST_SECONDS, verify=trust.context) as client,
-            client.stream("POST", url, json=INITIALIZE, headers=HEADERS) as response,
-        ):
-            if auth.signed_in and response.status_code in (401, 403):
-                raise AuthorizationFailed(server_name, "It does not accept the token that its sign-in gave out.")
+        async with httpx2.AsyncClient(auth=auth, timeout=REQUEST_SECONDS, verify=trust.context) as client:
+            status = await _initialize(client, url)
+        if auth.signed_in and status in (401, 403):
+            raise AuthorizationFailed(server_name, "It does not accept the token that its sign-in gave out.")
     except (httpx2.HTTPError, httpx2.InvalidURL, RefusedEndpoint) as error:
         raise AuthorizationFailed(server_name, f"It cannot be reached ({type(error).__name__}).") from error
     return auth.signed_in
+
+
+async def _initialize(client: "httpx2.AsyncClient", url: str) -> int:
+    """Send the first message of a connection; return the status of the response.
+
+    A redirect is followed as connections do: on the same server only, such as to the address with a slash at its end.
+    """
+    from bobstay.mcp.oauth_endpoints import is_same_origin
+
+    for _ in range(MAX_REDIRECTS):
+        async with client.stream("POST", url, json=INITIALIZE, headers=HEADERS) as response:
+            following = response.next_request
+            if following is None or following.method != "POST" or not is_same_origin(following.url, response.url):
+                break
+            url = str(following.url)
+    return response.status_code
 
 
 async def logout(server_name: str, store: OAuthStore, network: Network = DIRECT) -> bool:

@@ -36,7 +36,7 @@ def check_endpoint(address: str, server: str) -> None:
         raise RefusedEndpoint(f"It named an unusable address for signing in ({shown}).")
     if url.scheme not in ("https", "http"):
         raise RefusedEndpoint(f"It named an address for signing in that is not a web address ({shown}).")
-    if _same_origin(url, origin):
+    if is_same_origin(url, origin):
         return
     local, server_local = is_loopback(url.host), is_loopback(origin.host)
     if url.scheme == "http" and not local:
@@ -66,6 +66,10 @@ def is_loopback(host: str) -> bool:
     with suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
     return False
+
+
+def is_same_origin(one: httpx2.URL, other: httpx2.URL) -> bool:
+    return (one.scheme, one.host, one.port) == (other.scheme, other.host, other.port)
 
 
 def limit_body(response: httpx2.Response) -> None:
@@ -99,10 +103,6 @@ class _LimitedBody(httpx2.AsyncByteStream):
 
 def _describe(response: httpx2.Response) -> str:
     return f"{response.request.url.scheme}://{response.request.url.host}"[:200]
-
-
-def _same_origin(one: httpx2.URL, other: httpx2.URL) -> bool:
-    return (one.scheme, one.host, one.port) == (other.scheme, other.host, other.port)
 
 
 def _is_link_local(host: str) -> bool:

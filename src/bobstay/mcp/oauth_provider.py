@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
-from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthRegistrationError
 from mcp.client.auth.utils import extract_field_from_www_auth
 from mcp.shared.auth import (
     AuthorizationCodeResult,
@@ -35,6 +35,10 @@ SIGN_IN_SECONDS = 300.0
 PLACEHOLDER_URI = "http://127.0.0.1/callback"
 """Stands where the SDK wants a redirect address before it is known which port is free."""
 EXPIRED = 1.0
+_NO_REGISTRATION = (
+    "Its authorization server does not register programs by itself. Get a token from whoever runs the server, and add "
+    "the server again with --header 'Authorization: Bearer TOKEN'."
+)
 ModelT = TypeVar("ModelT", bound=BaseModel)
 # The SDK logs error texts of servers, which may contain codes and tokens.
 _sdk_log = logging.getLogger("mcp.client.auth")
@@ -216,6 +220,8 @@ class ServerAuthorization(OAuthClientProvider):
                 return f"The authorization server refused: {_printable(str(error))}."
             case ValidationError():
                 return "A server's answer does not have the form that the standard demands."
+            case OAuthRegistrationError() if not getattr(self.context.oauth_metadata, "registration_endpoint", None):
+                return _NO_REGISTRATION
             case OAuthFlowError() | RefusedEndpoint() | OAuthStoreError():
                 return _printable(self._redactor.redact(str(error)))
             case _:

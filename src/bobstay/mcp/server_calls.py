@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bobstay.mcp.clean_text import clean_line, clean_text
 from bobstay.mcp.failure_text import describe_failure
+from bobstay.mcp.http_transport import CALL_ID
 from bobstay.mcp.mcp_ports import ElicitationRequest
 from bobstay.mcp.server_connection import ServerConnection
 from bobstay.mcp.skill_listing import ListedSkill, fetch_skill
@@ -24,8 +25,6 @@ _METHOD_NOT_FOUND = -32601
 _URL_REQUIRED = -32042
 _MAX_URLS = 5
 _MAX_PROGRESS = 500
-CALL_ID = "claudecode/toolUseId"
-"""Key under which servers are told the id of the call; programs in the field look for this one."""
 
 
 async def call_tool(
@@ -53,7 +52,7 @@ async def call_tool(
             meta=meta,
         )
 
-    return await _request(connection, send, f"the tool {name!r}", limit)
+    return await _request(connection, send, f"the tool {name!r}", limit, call_id)
 
 
 async def read_resource(connection: ServerConnection, uri: str) -> ReadResourceResult:
@@ -74,7 +73,13 @@ async def get_prompt(connection: ServerConnection, name: str, arguments: dict[st
     return await _request(connection, lambda client: client.get_prompt(name, arguments), f"the prompt {name!r}", limit)
 
 
-async def _request(connection: ServerConnection, send: Callable[[Client], Awaitable[T]], what: str, limit: float) -> T:
+async def _request(
+    connection: ServerConnection,
+    send: Callable[[Client], Awaitable[T]],
+    what: str,
+    limit: float,
+    call_id: str = "",
+) -> T:
     server = clean_line(connection.config.name, 80)
     for is_last in (False, True):
         client = await connection.connect()
@@ -90,7 +95,7 @@ async def _request(connection: ServerConnection, send: Callable[[Client], Awaita
             from mcp.shared.exceptions import MCPError
 
             is_error_answer = isinstance(error, MCPError) and error.code != _METHOD_NOT_FOUND
-            if is_error_answer and not is_last and connection.forget_session():
+            if is_error_answer and not is_last and connection.forget_session(call_id):
                 continue  # the server did not look at the request, so sending it again is safe
             wants_url = isinstance(error, MCPError) and error.code == _URL_REQUIRED and not is_last
             if wants_url and await _ask_to_open(connection, getattr(error, "data", None)):

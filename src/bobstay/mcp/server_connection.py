@@ -159,11 +159,11 @@ class ServerConnection:
         self._set_state("needs-auth", "The server wants you to sign in.")
         return True
 
-    def forget_session(self) -> bool:
-        """After a failed call: whether the server does not know the session any more, such as after it was started
-        again. The connection is given up then, and the next call opens another.
+    def forget_session(self, call_id: str) -> bool:
+        """After a failed request: whether it was refused because the server does not know the session any more, such as
+        after it was started again. The connection is given up then, and the next request opens another.
         """
-        if self._exchange.status != 404 or self._watch is None:
+        if call_id not in self._exchange.unknown or self._watch is None:
             return False
         self._watch.end()
         return True

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from mcp.types import CreateMessageRequestParams, ElicitRequestParams
 
 _MAX_MESSAGE = 4_000
+_REFUSED = -1
+"""The code that the specification of sampling names for a person who refuses."""
+_TOOL_PARTS = ("tool_use", "tool_result")
 
 
 class ServerRequests:
@@ -61,14 +64,23 @@ class ServerRequests:
         return ListRootsResult(roots=roots)
 
     async def sample(self, _context: ClientRequestContext, params: CreateMessageRequestParams) -> Any:
-        from mcp.types import INTERNAL_ERROR, INVALID_REQUEST, CreateMessageResult, ErrorData
+        from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, CreateMessageResult, ErrorData
 
         assert self._ports.sample is not None
+        given = params.model_dump(by_alias=True, mode="json", exclude_none=True)
+        if _wants_tools(given):
+            return ErrorData(code=INVALID_PARAMS, message="Sampling with tools is not supported (sampling.tools)")
         try:
-            given = params.model_dump(by_alias=True, mode="json", exclude_none=True)
             result = await self._ports.sample(self._server, given)
             if result is not None:
                 return CreateMessageResult.model_validate(result)
         except Exception as error:  # noqa: BLE001 - it fails the server's request, never the session
             return ErrorData(code=INTERNAL_ERROR, message=str(error)[:500])
-        return ErrorData(code=INVALID_REQUEST, message="The person refused the use of the model")
+        return ErrorData(code=_REFUSED, message="The person refused the use of the model")
+
+
+def _wants_tools(given: dict[str, Any]) -> bool:
+    """Whether the model should use tools of the server, which only a client may be asked that offers it."""
+    contents = [each["content"] for each in given["messages"]]
+    parts = [part for content in contents for part in (content if isinstance(content, list) else [content])]
+    return "tools" in given or "toolChoice" in given or any(part["type"] in _TOOL_PARTS for part in parts)

@@ -13,8 +13,6 @@ from bobstay.wire.tool_result_frames import display
 from bobstay.wire.wire_frames import Frame
 
 KIND = "local_agent"
-_NOTIFIED = {"completed": "completed", "failed": "failed", "killed": "stopped", "lost": "failed"}
-_UPDATED = {"completed": "completed", "failed": "failed", "killed": "killed", "lost": "failed"}
 
 
 class AgentFrames:
@@ -97,20 +95,9 @@ class AgentFrames:
         self._progress.pop(ended.id, None)
         if (known := self._all.get(ended.id)) is not None:
             self._all[ended.id] = (known[0], ended)
-        patch = {"status": _UPDATED[ended.status], "end_time": int(time.time() * 1000)}
-        return [
-            wire_frames.system(self._id, "task_updated", task_id=ended.id, patch=patch),
-            wire_frames.system(
-                self._id,
-                "task_notification",
-                task_id=ended.id,
-                tool_use_id=ended.call_id,
-                status=_NOTIFIED[ended.status],
-                output_file="",
-                summary=ended.summary,
-                usage=_usage(ended.usage, ended.tool_uses, ended.duration_ms),
-            ),
-        ]
+        usage = _usage(ended.usage, ended.tool_uses, ended.duration_ms)
+        told = {"output_file": "", "summary": ended.summary, "usage": usage}
+        return wire_frames.task_end(self._id, ended.id, ended.call_id, ended.status, **told)
 
     def _block(self, progress: "_Progress", event: BlockDone) -> list[Frame]:
         block, started = event.block, progress.started

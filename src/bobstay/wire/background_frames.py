@@ -1,6 +1,5 @@
 """Frames about background commands and sub-agents."""
 
-import time
 from typing import TYPE_CHECKING
 
 from bobstay.model.agent_events import AgentStarted
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     from bobstay.wire.agent_frames import AgentFrames
 
 _KIND = "local_bash"
-_NOTIFIED = {"completed": "completed", "failed": "failed", "killed": "stopped", "lost": "failed"}
-_UPDATED = {"completed": "completed", "failed": "failed", "killed": "killed", "lost": "failed"}
 
 _NO_AGENTS: Frame = {
     "spawned": 0,
@@ -75,21 +72,8 @@ class BackgroundTasks:
         if event.note:
             return []  # a hook, which hosts were not told about as a task
         self._running.pop(event.id, None)
-        patch = {"status": _UPDATED[event.status], "end_time": int(time.time() * 1000)}
-        notification = wire_frames.system(
-            self._id,
-            "task_notification",
-            task_id=event.id,
-            tool_use_id=event.call_id,
-            status=_NOTIFIED[event.status],
-            output_file=event.output_file,
-            summary=event.summary,
-        )
-        return [
-            wire_frames.system(self._id, "task_updated", task_id=event.id, patch=patch),
-            notification,
-            self._changed(),
-        ]
+        told = {"output_file": event.output_file, "summary": event.summary}
+        return [*wire_frames.task_end(self._id, event.id, event.call_id, event.status, **told), self._changed()]
 
     def _changed(self) -> Frame:
         agents = self._agents.running if self._agents is not None else []

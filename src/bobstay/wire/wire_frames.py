@@ -1,11 +1,13 @@
 """Builds the frames of the stream-json wire, one function per kind."""
 
+import time
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from bobstay.model.background_events import BackgroundStatus
 from bobstay.model.event import Noted
 from bobstay.model.ids import new_id, timestamp
 from bobstay.model.live_events import Retrying
@@ -41,6 +43,16 @@ class Facts(Struct, frozen=True, kw_only=True):
 
 def system(session_id: str, subtype: str, **fields: Any) -> Frame:
     return {"type": "system", "subtype": subtype, **fields, "session_id": session_id, "uuid": new_id()}
+
+
+def task_end(session_id: str, task_id: str, call_id: str, status: BackgroundStatus, **fields: Any) -> list[Frame]:
+    """What hosts are told when a background command or a sub-agent ends; `fields` are those of the notification."""
+    patch = {"status": "failed" if status == "lost" else status, "end_time": int(time.time() * 1000)}
+    notified = "stopped" if status == "killed" else patch["status"]
+    return [
+        system(session_id, "task_updated", task_id=task_id, patch=patch),
+        system(session_id, "task_notification", task_id=task_id, tool_use_id=call_id, status=notified, **fields),
+    ]
 
 
 def notice(session_id: str, event: Noted | SessionChanged) -> Frame:

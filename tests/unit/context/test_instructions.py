@@ -308,6 +308,28 @@ def test_a_rule_for_some_paths_is_told_once_when_such_a_file_is_read(project: Pr
 
 
 @pytest.mark.parametrize(
+    ("glob", "told"),
+    [
+        ("*.ts", True),
+        ("*.{ts,js}", True),
+        ("a.ts", True),
+        ("src", True),
+        ("src/", True),
+        ("/src/**", True),
+        ("**/*.ts", True),
+        ("src/*.ts", False),
+        ("/*.ts", False),
+    ],
+)
+def test_a_glob_without_a_folder_means_files_at_any_depth(project: Project, glob: str, *, told: bool) -> None:
+    """As measured with the CLI whose files these are: `*.ts` is every file of that kind, as in a .gitignore."""
+    project.put("parent/work/.claude/rules/a.md", f"---\npaths: ['{glob}']\n---\nRULE")
+    files = project.files()
+    assert "RULE" not in str(files.find())
+    assert ("RULE" in files.enter(f"{project.work}/src/deep/a.ts")) is told
+
+
+@pytest.mark.parametrize(
     "paths",
     [
         "**/*.ts",

@@ -17,6 +17,7 @@ from bobstay.mcp.oauth import build_auth, login, logout
 from bobstay.mcp.oauth_problem import AuthorizationFailed, NeedsAuthorization, OAuthProblem
 from bobstay.mcp.oauth_store import OAuthStore
 from tests.kit.oauth_server import ProtectedServer, protected_server
+from tests.kit.web_server import serving
 
 NAME = "tracker"
 MESSAGE = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -57,6 +58,22 @@ async def test_a_server_is_used_after_a_person_signed_in(server: ProtectedServer
     (registered,) = server.accounts.clients.values()
     assert registered.client_name == "bobstay"
     assert registered.token_endpoint_auth_method == "none"
+
+
+async def test_an_address_that_the_server_spells_otherwise_leads_to_its_sign_in(
+    server: ProtectedServer, store: OAuthStore
+) -> None:
+    """Servers of the official SDK redirect from `/mcp/` to `/mcp`, or the other way round."""
+    url = f"{server.url}/"
+    assert await login(NAME, url, store, server.sign_in)
+    assert store.read(NAME, url).tokens
+
+
+async def test_a_redirect_to_another_server_is_not_followed(server: ProtectedServer, store: OAuthStore) -> None:
+    async with serving() as elsewhere:
+        elsewhere.moved("/mcp", server.url, 307)
+        assert not await login(NAME, f"{elsewhere.url}/mcp", store, server.sign_in)
+    assert not server.accounts.clients
 
 
 async def test_nobody_is_asked_in_the_middle_of_a_run(server: ProtectedServer, store: OAuthStore) -> None:
@@ -206,6 +223,16 @@ async def test_a_person_who_refuses_is_reported(server: ProtectedServer, store: 
 
     with pytest.raises(AuthorizationFailed, match="access_denied"):
         await login(NAME, server.url, store, refuse)
+
+
+async def test_a_server_that_registers_nobody_says_what_to_do_instead(
+    server: ProtectedServer, store: OAuthStore
+) -> None:
+    """Such as GitHub's: its clients are made by hand."""
+    _metadata(server, registration_endpoint=None)
+    server.replaced["/register"] = lambda: Response("no page", status_code=404)
+    with pytest.raises(AuthorizationFailed, match="Get a token from whoever runs the server"):
+        await login(NAME, server.url, store, server.sign_in)
 
 
 # ---------------------------------------------------------------- hostile servers

@@ -249,3 +249,46 @@ async def test_an_entry_that_answers_with_a_page_is_a_failure_with_a_reason(tmp_
         async with mcp_session(tmp_path, {}, {"backoff": Backoff(attempts=0)}, py=entry) as session:
             assert session.state("py") == "failed"
             assert "404" in session.error("py")
+
+
+class WithoutStream:
+    """Middleware of a server that knows no stream of its own (404), and never answers the calls of its tools."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, app: Any) -> Any:
+        async def answer(scope: Any, receive: Any, send: Any) -> None:
+            if scope["type"] != "http":
+                await app(scope, receive, send)
+                return
+            if scope["method"] == "GET":
+                await send({"type": "http.response.start", "status": 404, "headers": []})
+                await send({"type": "http.response.body", "body": b""})
+                return
+            first = await receive()
+            if b'"tools/call"' in first.get("body", b""):
+                self.calls += 1
+                await receive()  # until the client goes away
+                return
+            waiting = [first]
+
+            async def replay() -> Any:
+                return waiting.pop() if waiting else await receive()
+
+            await app(scope, replay, send)
+
+        return answer
+
+
+async def test_a_call_without_an_answer_is_not_sent_again_because_another_request_found_nothing(tmp_path: Path) -> None:
+    """H8-3: only a request that the server itself refused may be sent again."""
+    silent = WithoutStream()
+    async with (
+        http_mcp_server("http", silent, json_response=True) as (_, entry),
+        # Longer than the pause after which the SDK asks for the stream again.
+        mcp_session(tmp_path, {}, {"tool_timeout": 2.0}, py=entry) as session,
+    ):
+        with pytest.raises(ToolError, match="did not answer within 2 seconds"):
+            await session.text("mcp__py__add", a=1, b=1)
+    assert silent.calls == 1

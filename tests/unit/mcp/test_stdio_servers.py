@@ -152,8 +152,32 @@ async def test_a_server_uses_the_model_only_if_somebody_agrees(tmp_path: Path) -
     async with mcp_session(tmp_path, t=scripted_entry()) as session:
         assert "not supported" in await session.text("mcp__t__sample")
     async with mcp_session(tmp_path, {"sample": sample}, t=scripted_entry()) as session:
-        assert "refused" in await session.text("mcp__t__sample")
+        refused = json.loads(await session.text("mcp__t__sample"))
+        assert (refused["code"], "refused" in refused["message"]) == (-1, True)
         assert "hello" in await session.text("mcp__t__sample")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tools": [{"name": "look", "inputSchema": {"type": "object"}}]},
+        {"toolChoice": {"mode": "required"}},
+        {"messages": [{"role": "user", "content": [{"type": "tool_result", "toolUseId": "a", "content": []}]}]},
+    ],
+)
+async def test_a_server_that_wants_the_model_to_use_tools_is_told_that_it_cannot(
+    tmp_path: Path, more: dict[str, Any]
+) -> None:
+    """H8-4: that is another capability, which is not offered; an answer without the tools would be a wrong one."""
+    asked: list[str] = []
+
+    async def sample(server: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        asked.append(server)
+        return {"role": "assistant", "content": {"type": "text", "text": "hello"}, "model": "m"}
+
+    async with mcp_session(tmp_path, {"sample": sample}, t=scripted_entry()) as session:
+        answer = json.loads(await session.text("mcp__t__sample", **more))
+    assert (answer["code"], asked) == (-32602, []), answer
 
 
 async def test_resources_can_be_listed_and_read_while_a_server_has_some(tmp_path: Path) -> None:

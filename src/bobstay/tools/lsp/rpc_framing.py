@@ -14,7 +14,9 @@ class BadFrameError(Exception):
 
 
 def encode_frame(message: dict[str, Any]) -> bytes:
-    body = msgspec.json.encode({"jsonrpc": "2.0", **message})
+    """Encode a message. Parameters that are None are left out, because the protocol has no null there."""
+    sent = {name: value for name, value in message.items() if name != "params" or value is not None}
+    body = msgspec.json.encode({"jsonrpc": "2.0", **sent})
     return b"Content-Length: %d%b%b" % (len(body), _END, body)
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
+from uuid import uuid4
 
 import pytest
 
@@ -22,7 +23,8 @@ from tests.kit import scripted_language_server
 from tests.kit.tool_context import ledger_of, make_context
 from tests.kit.waiting import until, wait_until
 
-SESSION = "5e551035-0000-4000-8000-00000000c0de"
+SESSION = str(uuid4())
+"""Another one in each process: tests that run at the same time would find each other's servers."""
 Open: TypeAlias = Callable[..., Context]
 
 

@@ -27,6 +27,12 @@ def test_messages_arrive_whole_however_they_are_cut(messages: list[dict[str, Any
     assert found == [{"jsonrpc": "2.0", **message} for message in messages]
 
 
+def test_a_message_without_parameters_has_none_not_even_null() -> None:
+    """JSON-RPC has lists and objects for parameters; a server may refuse anything else. A result may be null."""
+    assert encode_frame({"method": "exit", "params": None}).endswith(b'{"jsonrpc":"2.0","method":"exit"}')
+    assert encode_frame({"id": 1, "result": None}).endswith(b'"result":null}')
+
+
 @pytest.mark.parametrize(
     "data",
     [
