@@ -12,17 +12,22 @@ from msgspec.structs import replace
 
 from benchmarks import run
 from benchmarks.contenders import Contender, ours, search_path
-from benchmarks.machine import adopt_orphans
+from benchmarks.machine import adopt_orphans, end_leftovers
 from benchmarks.scratch import Scratch
 
 LIMIT = 1.15
 SHARE = 0.01
 TOOLS = 500
-SLOW = """
-import sys, time
+PROOF = "slow-servers"
+SLOW = f"""
+import os, sys, time
+with open(os.path.expanduser("~/{PROOF}"), "a") as proof:
+    print(sys.argv[1], file=proof)
 time.sleep(8)
 """
-"""A server that is not there before the session is over."""
+"""A server that is not there before the session is over. It notes that it was started."""
+ABOUT = "What this one is for, in a sentence of a usual length for such a thing"
+DEFINITIONS = 35
 MANY = """
 import json, sys
 TEXT = "One of the many things that this server does, told at the length that servers tell such things. " * 3
@@ -65,6 +70,7 @@ def main() -> int:
 
 
 def _starts(plain: Contender, extended: Contender, scratch: Scratch, rounds: int) -> tuple[float, list[str]]:
+    _check_used(plain, extended, scratch)
     for _ in range(3):  # how often a server is waited for before it is known to be late
         run.measure(extended, scratch, search_path(""), "hi")
     starts: dict[str, list[float]] = {plain.name: [], extended.name: []}
@@ -80,6 +86,27 @@ def _starts(plain: Contender, extended: Contender, scratch: Scratch, rounds: int
     return statistics.median(one / other for one, other in pairs), medians
 
 
+def _check_used(plain: Contender, extended: Contender, scratch: Scratch) -> None:
+    """A start that leaves all of it out costs nothing: the definitions must be told, and the servers started."""
+    sizes = [_first_size(contender, scratch) for contender in (plain, extended)]
+    if sizes[1] - sizes[0] < DEFINITIONS * len(ABOUT):
+        sys.exit(f"The definitions are not in the first request: {sizes[0]} bytes without, {sizes[1]} with them.")
+    proof = scratch.home(extended) / PROOF
+    started = set(proof.read_text().split()) if proof.exists() else set[str]()
+    if len(started) != 5:
+        sys.exit(f"Of the five slow servers {len(started)} were started.")
+
+
+def _first_size(contender: Contender, scratch: Scratch) -> int:
+    """The bytes of the first request."""
+    process = run.Process(contender, scratch, search_path(""), "hi", 1)
+    process.start()
+    process.wait()
+    output, requests = process.output(), process.main_requests(scratch.lines())
+    end_leftovers({scratch.model})
+    return requests[0].size if requests else sys.exit(output)
+
+
 def _many_tools(plain: Contender) -> tuple[float, tuple[int, int]]:
     """The share of the schemas that is in the first request, and both in bytes."""
     sizes: dict[str, int] = {}
@@ -92,16 +119,15 @@ def _many_tools(plain: Contender) -> tuple[float, tuple[int, int]]:
             environment={**plain.environment, "ENABLE_TOOL_SEARCH": search},
         )
         with Scratch([contender]) as scratch:
-            process = run.Process(contender, scratch, search_path(""), "hi", 1)
-            process.start()
-            process.wait()
-            sizes[name] = process.main_requests(scratch.lines())[0].size
+            sizes[name] = _first_size(contender, scratch)
     schemas, added = sizes["all"] - sizes["none"], sizes["searched"] - sizes["none"]
+    if schemas < TOOLS * 1000 or added < len("ToolSearch"):
+        sys.exit(f"The server's tools were not there: {schemas} bytes without search, {added} with it.")
     return added / schemas, (schemas, added)
 
 
 def _library() -> dict[str, str]:
-    about = "What this one is for, in a sentence of a usual length for such a thing"
+    about = ABOUT
     body = "Do it like this.\n" * 200
     found = {f".claude/skills/skill{n}/SKILL.md": f"---\ndescription: {about} {n}\n---\n{body}" for n in range(20)}
     found |= {f".claude/commands/command{n}.md": f"---\ndescription: {about} {n}\n---\n{body}" for n in range(10)}
@@ -114,7 +140,7 @@ def _bad_servers() -> str:
     for number in range(5):
         dead = {"command": "/no/such/program"} if number % 2 else {"command": "/bin/false"}
         servers[f"dead{number}"] = dead
-        servers[f"slow{number}"] = {"command": sys.executable, "args": ["-c", SLOW]}
+        servers[f"slow{number}"] = {"command": sys.executable, "args": ["-c", SLOW, str(number)]}
     return json.dumps({"mcpServers": servers})
 
 

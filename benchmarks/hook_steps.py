@@ -17,6 +17,8 @@ STEPS = 50
 HOOKS = 100
 """For each event of a call: half of them patterns, half of them names."""
 LIMIT = 1.05
+PROOF = "hooks-were-read"
+"""A file that a hook of the same settings makes at the start: settings that nobody reads cost nothing."""
 
 
 def main() -> int:
@@ -37,6 +39,9 @@ def main() -> int:
                         print(measured.output, file=sys.stderr)
                         return 1
                     steps.setdefault((scenario, contender.name), []).append(figures.step(measured))
+        if not (scratch.home(hooked) / PROOF).exists():
+            print("The settings with the hooks were not read, so nothing was compared.", file=sys.stderr)
+            return 1
     met = True
     print(f"| step, {HOOKS} hooks for other tools on each event of a call | without | with | ratio | at most |")
     print("|---|---|---|---|---|")
@@ -54,7 +59,8 @@ def _settings() -> str:
     matchers = [f"mcp__server{n}__.*" if n % 2 else f"Other{n}|Another{n}" for n in range(HOOKS)]
     groups = [{"matcher": matcher, "hooks": [{"type": "command", "command": "exit 2"}]} for matcher in matchers]
     events = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest")
-    return json.dumps({"hooks": dict.fromkeys(events, groups)})
+    proof = {"hooks": [{"type": "command", "command": f'touch "$HOME/{PROOF}"'}]}
+    return json.dumps({"hooks": {**dict.fromkeys(events, groups), "SessionStart": [proof]}})
 
 
 if __name__ == "__main__":

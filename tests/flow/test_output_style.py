@@ -63,6 +63,8 @@ async def test_an_untrusted_folder_has_no_styles(project: FolderSessions) -> Non
     session = await project.open(model="claude-sonnet-4-5")
     assert session.output_style == "default"
     assert "Mine" not in session.info()["available_output_styles"]
+    with pytest.raises(UnknownStyle, match="only when it is trusted"):
+        session.set_output_style("Mine")
     await session.close()
 
 

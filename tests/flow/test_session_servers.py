@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bobstay.assembly import session_servers
+from bobstay.assembly.build_session import StartError
 from bobstay.model.event import Event, ToolDone
 from tests.kit import scripted_mcp_server
 from tests.kit.folder_sessions import FolderSessions
@@ -52,3 +53,11 @@ async def test_without_a_rule_a_tool_of_a_server_is_asked_about(project: FolderS
     offered = [tool["name"] for tool in project.model.requests[0].body["tools"]]
     assert "mcp__srv__shout" in offered
     assert offered.index("mcp__srv__shout") > offered.index("Write"), "tools of servers come after the built-in ones"
+
+
+@pytest.mark.parametrize(("given", "named"), [("nosuch.json", "was not found"), ("{", "is not an MCP configuration")])
+async def test_a_configuration_that_cannot_be_read_is_told_to_whoever_named_it(
+    project: FolderSessions, given: str, named: str
+) -> None:
+    with pytest.raises(StartError, match=named):
+        await project.ask("one", mcp_config=(given,))

@@ -43,7 +43,8 @@ class SessionStyles:
         style = self._choose(self.current)
         if style is None:
             known = ", ".join(self.names)
-            self._start.warnings.append(f"There is no output style {self.current!r}, so none applies. Known: {known}.")
+            text = f"There is no output style {self.current!r}, so none applies. Known: {known}.{self._withheld()}"
+            self._start.warnings.append(text)
             return []
         try:
             reminder = self._reminder(style, told=bool(before))
@@ -62,7 +63,8 @@ class SessionStyles:
         """
         style = self._choose(name)
         if style is None:
-            raise UnknownStyle(f"There is no output style {name!r}. Choose one of {', '.join(self.names)}.")
+            known = ", ".join(self.names)
+            raise UnknownStyle(f"There is no output style {name!r}. Choose one of {known}.{self._withheld()}")
         try:
             reminder = self._reminder(style, told=self.current != DEFAULT_STYLE.name)
         except BodyUnreadableError as error:
@@ -78,6 +80,10 @@ class SessionStyles:
         else:
             shown = as_reminder(_BACK) if told else ""
         return [remind(self._start.redactor.redact(shown), OUTPUT_STYLE)] if shown else []
+
+    def _withheld(self) -> str:
+        trusted = self._start.loaded.trusted
+        return "" if trusted else " Those of this folder count only when it is trusted: bobstay trust add"
 
     def _choose(self, name: str) -> OutputStyle | None:
         return choose_style(name, self._library.find_styles(self._start))

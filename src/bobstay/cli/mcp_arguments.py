@@ -56,8 +56,10 @@ def parse_mcp_arguments(arguments: list[str]) -> McpArguments:
     Raises:
         UsageError: with a text for a person.
     """
-    if not arguments or arguments[0] not in ACTIONS:
+    if not arguments:
         raise UsageError(USAGE.rstrip())
+    if arguments[0] not in ACTIONS:
+        raise UsageError(f"bobstay mcp has no command {arguments[0]!r}.\n{USAGE}")
     if any("\ud800" <= letter <= "\udfff" for argument in arguments for letter in argument):
         raise UsageError("An argument is not valid UTF-8, so it cannot be stored as JSON.")
     parsed = McpArguments(arguments[0])

@@ -133,7 +133,7 @@ class _McpCommand:
             if first is not server:
                 notes.append(f"not used here: {first.file} has a server of this name too")
             if server.scope == "project" and not trusted:
-                notes.append("not started: this folder is not trusted (bobstay trust)")
+                notes.append("not started: this folder is not trusted (see: bobstay trust)")
             rows.append(ServerRow(server, first is not server, tuple(notes)))
         return rows
 

@@ -1,7 +1,7 @@
 """Builds definitions from the fields of a file's front matter, or from JSON."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -10,6 +10,7 @@ from bobstay.markdown.field_values import as_count, as_flag, as_line, as_list, a
 
 LONGEST_NAME = 100
 MOST_ARGUMENT_NAMES = 50
+MEMORIES = ("user", "project", "local")
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 PERMISSION_MODES = ("default", "manual", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
 _NOT_IN_NAMES = frozenset(" /@:\\`'\"<>$(){}[],;|&*?!")
@@ -112,13 +113,13 @@ def build_agent(facts: FileFacts, notices: list[LibraryNotice]) -> AgentDefiniti
         disallowed_tools=as_list(fields.get("disallowedTools")),
         model=_model(granted.get("model")),
         effort=_effort(facts, granted, notices),
-        permission_mode=_permission_mode(facts, granted, notices),
+        permission_mode=_choice(facts, granted, "permissionMode", PERMISSION_MODES, notices),
         skills=as_list(fields.get("skills")),
-        max_turns=as_count(fields.get("maxTurns")),
+        max_turns=_max_turns(facts, notices),
         hooks=as_map(granted.get("hooks")),
         mcp_servers=_servers(granted.get("mcpServers")),
-        worktree=as_line(fields.get("isolation")) == "worktree",
-        memory=_memory(granted.get("memory")),
+        worktree=_choice(facts, fields, "isolation", ("worktree",), notices) == "worktree",
+        memory=cast("Any", _choice(facts, granted, "memory", MEMORIES, notices)),
         background=as_flag(fields["background"]) if "background" in fields else None,
         initial_prompt=as_text(fields.get("initialPrompt")),
         color=as_line(fields.get("color")),
@@ -164,7 +165,12 @@ def build_agents(given: Any, origin: DefinitionOrigin, notices: list[LibraryNoti
 
 def _withheld(facts: FileFacts, names: tuple[str, ...]) -> tuple[str, ...]:
     """The fields that the file sets in vain."""
-    return tuple(name for name in names if facts.fields.get(name))
+    return tuple(name for name in names if facts.fields.get(name) and not _is_nothing(name, facts.fields[name]))
+
+
+def _is_nothing(name: str, value: Any) -> bool:
+    """Whether a field says what holds without it."""
+    return name in ("model", "effort") and as_line(value) == "inherit"
 
 
 def _without(fields: Mapping[str, Any], withheld: tuple[str, ...]) -> Mapping[str, Any]:
@@ -192,26 +198,30 @@ def _model(value: Any) -> str:
     return "" if text == "inherit" else text
 
 
-def _memory(value: Any) -> Any:
-    text = as_line(value)
-    return text if text in ("user", "project", "local") else ""
+def _choice(
+    facts: FileFacts, fields: Mapping[str, Any], name: str, allowed: tuple[str, ...], notices: list[LibraryNotice]
+) -> str:
+    """The value of a field that has a few; empty, with a notice, if it is another."""
+    text = as_line(fields.get(name))
+    if text and text not in allowed:
+        expected = f"one of {', '.join(allowed)}" if len(allowed) > 1 else allowed[0]
+        notices.append(_notice(facts, f"{name} {text[:40]!r} is ignored; expected {expected}"))
+        return ""
+    return text
 
 
 def _effort(facts: FileFacts, fields: Mapping[str, Any], notices: list[LibraryNotice]) -> str:
-    text = as_line(fields.get("effort"))
-    if text and text not in EFFORTS:
-        notices.append(_notice(facts, f"effort {text[:40]!r} is ignored; expected one of {', '.join(EFFORTS)}"))
-        return ""
-    return text
+    return "" if as_line(fields.get("effort")) == "inherit" else _choice(facts, fields, "effort", EFFORTS, notices)
 
 
-def _permission_mode(facts: FileFacts, fields: Mapping[str, Any], notices: list[LibraryNotice]) -> str:
-    text = as_line(fields.get("permissionMode"))
-    if text and text not in PERMISSION_MODES:
-        allowed = ", ".join(PERMISSION_MODES)
-        notices.append(_notice(facts, f"permissionMode {text[:40]!r} is ignored; expected one of {allowed}"))
-        return ""
-    return text
+def _max_turns(facts: FileFacts, notices: list[LibraryNotice]) -> int | None:
+    given = facts.fields.get("maxTurns")
+    count = as_count(given)
+    if count is None and as_line(given):
+        notices.append(
+            _notice(facts, f"maxTurns {as_line(given)[:40]!r} is ignored; expected a whole number from 1 on")
+        )
+    return count
 
 
 def _shell(facts: FileFacts, notices: list[LibraryNotice]) -> str:

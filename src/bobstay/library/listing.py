@@ -99,7 +99,7 @@ def describe_withheld(library: Library) -> str:
     more = f" and {len(ignored) - 8} more" if len(ignored) > 8 else ""
     text = (
         f"Fields that grant something are ignored, because the folder of these files is not trusted: "
-        f"{', '.join(ignored[:8])}{more}. If you know what is in it: bobstay trust add FOLDER"
+        f"{', '.join(ignored[:8])}{more}. If you know what is in it: bobstay trust add"
     )
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 

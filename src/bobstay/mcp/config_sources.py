@@ -23,7 +23,7 @@ _MAX_DEPTH = 64
 _FOLDER_SOURCES = ("project", "local")
 
 
-class BadMcpConfigError(Exception):
+class BadMcpConfigError(ValueError):
     """`--mcp-config` cannot be used. The text is for the person who typed it."""
 
 
@@ -242,7 +242,7 @@ class _Collector:
     def _why_blocked(self, server: McpServerConfig, folder: str) -> str:
         sources = self._sources
         if not sources.trusted:
-            return "This folder is not trusted; look at the file, then trust the folder (bobstay trust)."
+            return "This folder is not trusted; look at the file, then trust the folder with `bobstay trust add`."
         if _is_approved(server, folder, sources.paths):
             return ""
         is_bound = folder == sources.cwd or (
@@ -254,7 +254,8 @@ class _Collector:
         if is_bound and enabled:
             return ""
         return (
-            "Servers of a project need your approval: approve them, or name them in enabledMcpjsonServers."
+            "Servers of a project need your approval: approve them in the console, or name them in "
+            "enabledMcpjsonServers of your own settings."
             if is_bound
             else f"The folder {folder} is not trusted itself: trust it, or approve the server."
         )

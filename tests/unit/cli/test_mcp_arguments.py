@@ -40,6 +40,11 @@ def test_any_command_line_is_understood_or_refused(arguments: list[str]) -> None
             assert entry.get("command") or entry.get("url")
 
 
+def test_a_command_that_does_not_exist_is_named() -> None:
+    with pytest.raises(UsageError, match="bobstay mcp has no command 'ad'"):
+        parse_mcp_arguments(["ad", "x"])
+
+
 @given(st.text(max_size=20), entries)
 def test_any_entry_of_a_file_can_be_shown(name: str, entry: dict[str, Any]) -> None:
     row = ServerRow(ListedServer(name, "project", "/x/.mcp.json", entry))

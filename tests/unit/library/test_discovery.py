@@ -309,6 +309,34 @@ def test_a_folder_that_is_not_trusted_gives_text_and_grants_nothing(folders: Use
     assert (agent.permission_mode, agent.mcp_servers, agent.hooks) == ("", (), {})
 
 
+def test_what_holds_anyway_is_no_grant_that_is_ignored(folders: UserFolders) -> None:
+    folders.write("work/.claude/agents/a.md", "---\nname: a\ndescription: d\nmodel: inherit\neffort: inherit\n---\nT")
+    found = library(folders, trusted=False)
+    agent = found.find_agent("a")
+    assert agent is not None
+    assert (agent.model, agent.effort, agent.withheld) == ("", "", ())
+    assert library(folders).notices == ()
+
+
+@pytest.mark.parametrize(
+    ("field", "named"),
+    [
+        ("maxTurns: many", "maxTurns 'many' is ignored; expected a whole number"),
+        ("maxTurns: 0", "maxTurns '0' is ignored"),
+        ("memory: proj", "memory 'proj' is ignored; expected one of user, project, local"),
+        ("isolation: tree", "isolation 'tree' is ignored; expected worktree"),
+        ("permissionMode: acceptEdit", "permissionMode 'acceptEdit' is ignored"),
+        ("effort: hi", "effort 'hi' is ignored"),
+    ],
+)
+def test_a_field_of_an_agent_with_a_value_that_cannot_be_is_named(folders: UserFolders, field: str, named: str) -> None:
+    folders.write("work/.claude/agents/a.md", f"---\nname: a\ndescription: d\n{field}\n---\nT")
+    found = library(folders)
+    assert found.find_agent("a") is not None
+    (notice,) = found.notices
+    assert named in str(notice)
+
+
 def test_trust_in_a_directory_gives_no_grants_to_the_folders_above_it(folders: UserFolders) -> None:
     folders.write("work/.claude/commands/up.md", "---\nallowed-tools: Bash\n---\nB")
     inner = folders.work / "inner"

@@ -54,7 +54,7 @@ export function ApprovalCard({ keys = true, asker, aside, ...props }: ApprovalCa
         </h2>
         {who && (
           <span
-            className="min-w-0 truncate text-ink-2 max-md:order-last max-md:basis-full"
+            className="min-w-0 text-ink-2 max-md:order-last max-md:line-clamp-2 max-md:basis-full md:truncate"
             title={`Requested by the sub-agent ${who}`}
           >
             <Icon name="robot" size={14} className="mr-1 inline align-[-2px] text-ink-3" />

@@ -12,6 +12,10 @@ import { ResolvedElsewhere } from "./ResolvedElsewhere";
 import { requesterOf } from "./requestText";
 import { useFullRequest } from "./useFullRequest";
 
+/** Over the composer. A folded one is a line above it: nothing may cover the button that sends. */
+const SHEET =
+  "max-md:fixed max-md:inset-x-0 max-md:bottom-[var(--bar,0px)] max-md:z-30 max-md:max-h-[80dvh] max-md:overflow-y-auto max-md:rounded-t-xl max-md:shadow-float";
+
 export const PendingApprovals = memo(function PendingApprovals({
   session,
   transcript,
@@ -36,7 +40,7 @@ export const PendingApprovals = memo(function PendingApprovals({
           ref={box}
           aria-label="Needs you"
           tabIndex={-1}
-          className="shrink-0 bg-surface-1 outline-none max-md:fixed max-md:inset-x-0 max-md:bottom-[var(--bar,0px)] max-md:z-30 max-md:max-h-[80dvh] max-md:overflow-y-auto max-md:rounded-t-xl max-md:shadow-float md:mx-auto md:mb-1 md:w-[calc(100%-24px)] md:max-w-[844px] md:rounded-box md:border md:border-needs"
+          className={`shrink-0 bg-surface-1 outline-none md:mx-auto md:mb-1 md:w-[calc(100%-24px)] md:max-w-[844px] md:rounded-box md:border md:border-needs ${folded ? "" : SHEET}`}
         >
           {narrow && (
             <button

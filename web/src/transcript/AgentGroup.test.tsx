@@ -126,3 +126,21 @@ test("what an agent does comes in one by one, and stays when it is over", () => 
   expect(isOpen()).toBe(true);
   expect(place.textContent).toContain("$ ls");
 });
+
+test.each([
+  ["running", "running", "●"],
+  ["completed", "done", "✓"],
+  ["killed", "stopped", "◌"],
+  ["failed", "failed", "✗"],
+  ["lost", "lost", "✗"],
+])(
+  "the line of an agent in the background says how the agent does, not its call: %s",
+  (state, word, shape) => {
+    const background = [{ id: "g1", kind: "agent", call_id: "a", state, started_at: 1, ended_at: 2 }];
+    const session = { id: "t", interactions: [], background };
+    useApp.setState({ sessions: { t: session as unknown as SessionView } });
+    show(nested());
+    expect(head().textContent).toContain(word);
+    expect(head().textContent).toContain(shape);
+  },
+);

@@ -7,9 +7,10 @@ import { useOfTranscript, useRow } from "@/state/hooks";
 import type { Row, ToolRow } from "@/state/rows";
 import type { Transcript } from "@/state/transcript";
 import { Button } from "@/ui/Button";
+import { backgroundStyle } from "@/ui/backgroundStyle";
 import { Elapsed } from "@/ui/Elapsed";
 import { Icon } from "@/ui/Icon";
-import { toolStatusStyle } from "./labels";
+import { type ToolStatusStyle, toolStatusStyle } from "./labels";
 import { RowFrame } from "./RowFrame";
 import { ToolLine } from "./ToolLine";
 import { useFold } from "./useFold";
@@ -41,9 +42,7 @@ export function AgentGroup({ transcript, row, sessionId, renderRow }: Props) {
   const tools = children.reduce((sum, id) => sum + (transcript.row(id)?.kind === "tool" ? 1 : 0), 0);
   const background = useBackground(transcript.id, row.id);
   const runs = background?.state === "running" || row.status === "running";
-  const { shape, label, ink, edge } = toolStatusStyle(
-    background?.state === "running" ? { ...row, status: "running" } : row,
-  );
+  const { shape, label, ink, edge } = agentStyle(row, background);
   return (
     <div className={`border-l-2 ${edge}`} data-status={row.status}>
       <button
@@ -131,6 +130,22 @@ export function descriptionOf(row: ToolRow): string {
 function typeOf(row: ToolRow): string {
   const kind = row.input.subagent_type;
   return typeof kind === "string" ? kind.slice(0, 60) : "";
+}
+
+const STATUS_OF: Record<BackgroundView["state"], ToolRow["status"]> = {
+  running: "running",
+  paused: "interrupted",
+  completed: "completed",
+  failed: "error",
+  killed: "interrupted",
+  lost: "error",
+};
+
+/** How the agent does. Its call is done as soon as an agent in the background was started, so that says nothing. */
+function agentStyle(row: ToolRow, background: BackgroundView | undefined): ToolStatusStyle {
+  if (!background || row.status !== "completed") return toolStatusStyle(row);
+  const { word, shape, ink } = backgroundStyle(background);
+  return { ...toolStatusStyle({ ...row, status: STATUS_OF[background.state] }), label: word, shape, ink };
 }
 
 /** The agent as the session lists it, while it runs and, in the background, for a while after. */

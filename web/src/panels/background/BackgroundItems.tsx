@@ -5,10 +5,11 @@ import { duration } from "@/format/values";
 import { stopBackground } from "@/state/actions";
 import { hasScope, useApp } from "@/state/app";
 import { Button } from "@/ui/Button";
+import { backgroundStyle } from "@/ui/backgroundStyle";
 import { Elapsed } from "@/ui/Elapsed";
 import { Icon } from "@/ui/Icon";
 import { VisibleText } from "@/ui/VisibleText";
-import { backgroundList, backgroundStyle, isGoing, kindOf } from "./backgroundList";
+import { backgroundList, isGoing, kindOf } from "./backgroundList";
 
 export function BackgroundItems({ session }: { session: SessionView }) {
   const allowed = useApp((state) => hasScope(state.me, "operate")) && !session.elsewhere;

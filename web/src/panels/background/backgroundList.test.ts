@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { BackgroundView } from "@/api/types";
-import { backgroundList, backgroundStyle, kindOf } from "./backgroundList";
+import { backgroundStyle } from "@/ui/backgroundStyle";
+import { backgroundList, kindOf } from "./backgroundList";
 
 function item(id: string, more: Partial<BackgroundView> = {}): BackgroundView {
   return {
