@@ -166,19 +166,14 @@ def add_plugin_hooks(start: StartContext, library: SessionLibrary, hooks: Sessio
             hooks.add(found)
 
 
-def activate_skill(start: StartContext, hooks: SessionHooks, policy: Policy, command: CommandDefinition) -> None:
+def activate_skill(hooks: SessionHooks, policy: Policy, command: CommandDefinition) -> None:
     """Apply what a skill brings for the rest of the session: its hooks, and the tools it forbids."""
     if not command.origin.trusted:
         return
     if command.disallowed_tools:
         policy.forbid(command.disallowed_tools)
     if command.hooks:
-        folder = start.cwd if command.origin.source in ("project", "added") else ""
-        found, notices = read_hook_entries(
-            command.hooks, command.origin.file, variables=command.variables, folder=folder
-        )
-        start.warnings.extend(notices)
-        hooks.add(found)
+        hooks.add(hooks.read(command))
 
 
 def library_sources(start: StartContext) -> LibrarySources:
