@@ -85,7 +85,7 @@ class SessionHooks:
     def bind(self, definitions: "Iterable[AgentDefinition | CommandDefinition]") -> None:
         """Note what the hooks of agents and skills run now: the session's own tools could rewrite it before they do."""
         for definition in definitions:
-            if definition.hooks and definition.origin.source in FROM_FOLDERS:
+            if definition.hooks:
                 self._read(definition)
 
     def read(self, definition: "AgentDefinition | CommandDefinition") -> "list[SettingsHook]":
@@ -95,8 +95,8 @@ class SessionHooks:
         return found
 
     def _read(self, definition: "AgentDefinition | CommandDefinition") -> "tuple[list[SettingsHook], list[str]]":
-        origin = definition.origin
-        folder = self._start.cwd if origin.source in FROM_FOLDERS else ""
+        origin, root = definition.origin, definition.variables.get("CLAUDE_PLUGIN_ROOT", "")
+        folder = self._start.cwd if origin.source in FROM_FOLDERS else plugin_folder(self._start, root)
         return read_hook_entries(
             definition.hooks, origin.file, variables=definition.variables, folder=folder, bound=self._bound
         )
@@ -205,6 +205,15 @@ def read_hook_entries(
     return (_bind_to_folder(hooks, folder, bound) if folder else hooks), notices
 
 
+def plugin_folder(start: StartContext, root: str) -> str:
+    """The folder that a plugin's hooks come from: that of the session, if the plugin is a part of it; else ""."""
+    if not root:
+        return ""
+    from bobstay.library.plugin_content import is_of_project
+
+    return start.cwd if is_of_project(root, start.cwd, start.environment.paths) else ""
+
+
 async def run_session_start(
     hooks: SessionHooks, start: StartContext, facts: Callable[[], dict[str, Any]], source: str = ""
 ) -> HookOutcome:
@@ -268,13 +277,13 @@ def _bind_to_folder(hooks: "list[SettingsHook]", folder: str, bound: BoundFiles 
     from bobstay.hooks.hook_settings import CommandHook
 
     for hook in hooks:
-        if isinstance(hook, CommandHook) and hook.text not in known:
+        if isinstance(hook, CommandHook) and hook.named_text not in known:
             try:
-                known[hook.text] = digest_files(find_referenced_files(hook.text, folder))
+                known[hook.named_text] = digest_files(find_referenced_files(hook.named_text, folder))
             except DigestLimitError as error:
-                known[hook.text] = {str(error): ""}  # what cannot be checked is not run
+                known[hook.named_text] = {str(error): ""}  # what cannot be checked is not run
     return [
-        msgspec.structs.replace(hook, folder=folder, files=known[hook.text])
+        msgspec.structs.replace(hook, folder=folder, files=known[hook.named_text])
         if isinstance(hook, CommandHook)
         else msgspec.structs.replace(hook, folder=folder)
         for hook in hooks

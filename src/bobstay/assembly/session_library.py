@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from bobstay.assembly.session_hooks import SessionHooks, read_hook_entries
+from bobstay.assembly.session_hooks import SessionHooks, plugin_folder, read_hook_entries
 from bobstay.assembly.start_context import StartContext
 from bobstay.library.definition import AgentDefinition, CommandDefinition
 from bobstay.library.discovery import LibrarySources, find_library
@@ -160,8 +160,9 @@ def find_lead(start: StartContext, library: SessionLibrary) -> AgentDefinition |
 
 def add_plugin_hooks(start: StartContext, library: SessionLibrary, hooks: SessionHooks) -> None:
     for plugin in library.plugins:
+        folder = plugin_folder(start, plugin.path)
         for each in plugin.hooks:
-            found, notices = read_hook_entries(each.hooks, each.file, variables=plugin.variables)
+            found, notices = read_hook_entries(each.hooks, each.file, variables=plugin.variables, folder=folder)
             start.warnings.extend(notices)
             hooks.add(found)
 

@@ -33,6 +33,8 @@ class PluginServers(Struct, frozen=True):
     plugin: str
     servers: dict[str, Any]
     origin: str = ""
+    is_of_project: bool = False
+    """The plugin is a part of the project: its servers get what those of a project get."""
 
 
 class McpSources(Struct, frozen=True):
@@ -154,7 +156,8 @@ class _Collector:
         known = {server.signature for server in self.servers.values()}
         for plugin in self._sources.plugins:
             for name, raw in plugin.servers.items():
-                server = self._parse(f"plugin:{plugin.plugin}:{name}", raw, "plugin", plugin.origin, "")
+                full_name = f"plugin:{plugin.plugin}:{name}"
+                server = self._parse(full_name, raw, "plugin", plugin.origin, withheld=plugin.is_of_project)
                 if server is not None and server.signature not in known:
                     known.add(server.signature)
                     self._keep(server)
@@ -212,9 +215,13 @@ class _Collector:
                 if server.blocked:
                     self._blocked.setdefault(origin, []).append(name)
 
-    def _parse(self, name: str, raw: Any, scope: Scope, origin: str, folder: str) -> McpServerConfig | None:
+    def _parse(
+        self, name: str, raw: Any, scope: Scope, origin: str, folder: str = "", *, withheld: bool = False
+    ) -> McpServerConfig | None:
+        """Parse an entry. `withheld`: it gets no model keys, like those of a project's files."""
         is_project = scope == "project"
-        variables = Variables(self._sources.variables, self._sources.is_model_key if is_project else None)
+        is_model_key = self._sources.is_model_key if is_project or withheld else None
+        variables = Variables(self._sources.variables, is_model_key)
         where = f"{origin}: the MCP server {name[:80]!r}"
         try:
             server = parse_server(name, raw, scope, origin, variables)
