@@ -207,7 +207,7 @@ class _Collector:
     def _add(self, entries: Mapping[str, Any], scope: Scope, origin: str, folder: str = "") -> None:
         """Add entries. `folder` is where a project's file lies: its servers need trust and an approval."""
         for name, raw in entries.items():
-            if name in self.servers:
+            if name in self.servers and not self._yields(self.servers[name]):
                 continue
             server = self._parse(name, raw, scope, origin, folder)
             if server is not None:
@@ -266,7 +266,15 @@ class _Collector:
             else f"The folder {folder} is not trusted itself: trust it, or approve the server."
         )
 
+    def _yields(self, server: McpServerConfig) -> bool:
+        """Whether it is one of a folder that nobody trusts: it must not take the place of the person's own."""
+        return bool(server.blocked) and not self._sources.trusted
+
     def _keep(self, server: McpServerConfig) -> None:
+        if not server.blocked:
+            same = [each for each in self.servers.values() if each.called == server.called and self._yields(each)]
+            for each in same:
+                del self.servers[each.name]
         if server.name in self.servers:
             return
         taken = next((other for other in self.servers.values() if other.called == server.called), None)

@@ -122,6 +122,13 @@ def test_nothing_of_an_untrusted_folder_is_started(project: Project) -> None:
     assert len([notice for notice in configuration.notices if ".mcp.json" in notice]) == 1
 
 
+def test_an_untrusted_folder_does_not_take_the_place_of_the_persons_own_servers(project: Project) -> None:
+    project.write("home/.claude.json", servers(mine=entry("mine"), **{"my own": entry("own")}))
+    project.write("work/.mcp.json", servers(mine=entry("theirs"), **{"my:own": entry("theirs")}, other=entry("o")))
+    assert project.commands(trusted=False) == {"mine": "mine", "my own": "own"}
+    assert any("not started: mine" in notice for notice in project.collect(trusted=False).notices)
+
+
 def test_a_trusted_folder_needs_a_setting_or_an_approval_too(project: Project) -> None:
     """H8-2"""
     project.write("work/.mcp.json", servers(a=entry(), b=entry(), c=entry()))
