@@ -157,6 +157,7 @@ def prepare_servers(
         session_id=start.session_id,
         directories=lambda: toolbox.tool_environment.directories,
         network=environment.network,
+        denies=parts.policy.denies_tool,
         store=ListingStore(environment.paths.bobstay, start.cwd),
         **_limits(start),
     )

@@ -17,6 +17,7 @@ from bobstay.mcp.server_listing import LIST_KINDS, ListKind, ServerListing, fetc
 from bobstay.mcp.server_requests import ServerRequests
 from bobstay.mcp.server_transport import open_transport, start_channel
 from bobstay.mcp.stdio_channel import StdioChannel
+from bobstay.mcp.tool_names import tool_name
 from bobstay.version import __version__
 
 if TYPE_CHECKING:
@@ -135,6 +136,12 @@ class ServerConnection:
         if self._client is None or self._watch is None or self._watch.has_ended:
             return None
         return None if self._channel is not None and self._channel.has_ended else self._client
+
+    @property
+    def has_resources(self) -> bool:
+        """Whether the model may read resources or skills of it: not if a rule denies all that it has."""
+        offers = self.listing.resources or self.listing.skills
+        return bool(offers) and not self.options.denies(tool_name(self.config.called, "resources"))
 
     async def connect(self) -> "Client | None":
         """Return the client, after the server was started if it was not, or has ended; None if that fails."""
