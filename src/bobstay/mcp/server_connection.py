@@ -13,6 +13,7 @@ from bobstay.mcp.http_transport import HttpExchange
 from bobstay.mcp.listing_store import ServerMemory
 from bobstay.mcp.mcp_ports import McpOptions, McpPorts
 from bobstay.mcp.server_config import McpServerConfig
+from bobstay.mcp.server_files import ServerFiles
 from bobstay.mcp.server_listing import LIST_KINDS, ListKind, ServerListing, fetch_lists, listen_for_changes
 from bobstay.mcp.server_requests import ServerRequests
 from bobstay.mcp.server_transport import open_transport, start_channel
@@ -53,8 +54,7 @@ class ServerConnection:
     ) -> None:
         """`load` waits until the SDK is imported; `changed` is called when the state or a list changes."""
         self.config = config
-        self.options = options
-        self.ports = ports
+        self.options, self.ports = options, ports
         self.state: ServerState = "disabled" if config.disabled or config.blocked else "pending"
         self.error = config.blocked
         self.server_info: dict[str, str] = {}
@@ -63,9 +63,9 @@ class ServerConnection:
         self.memory = ServerMemory(options.store, config)
         self.listing, self.instructions = self.memory.listing, self.memory.instructions
         self._has_started = False
+        self._files = ServerFiles(config, options.cwd)
         self._number = number
-        self._load = load
-        self._changed = changed
+        self._load, self._changed = load, changed
         self._task: asyncio.Task[None] | None = None
         self._client: Client | None = None
         self._watch: ConnectionWatch | None = None
@@ -111,6 +111,7 @@ class ServerConnection:
         """Connect anew and wait for the outcome."""
         async with self._changing:
             await self.stop()
+            self._files.accept()
             self._set_state("pending")
             self._attempted.clear()
             self.start()
@@ -120,6 +121,7 @@ class ServerConnection:
         """Connect in the background."""
         async with self._changing:
             await self.stop()
+            self._files.accept()
             self._set_state("pending")
             self.start()
 
@@ -219,6 +221,7 @@ class ServerConnection:
         self._exchange = HttpExchange()
         self._dirty.clear()
         try:
+            self._files.check()
             # The process starts before the SDK is loaded, so that both take their time at once.
             self._channel = start_channel(self.config, self.options, self._number)
             await self._load()
