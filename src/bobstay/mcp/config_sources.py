@@ -212,7 +212,8 @@ class _Collector:
             server = self._parse(name, raw, scope, origin, folder)
             if server is not None:
                 self._keep(server)
-                if server.blocked:
+                is_kept = self.servers.get(name) is server
+                if is_kept and server.blocked and not server.disabled:
                     self._blocked.setdefault(origin, []).append(name)
 
     def _parse(
@@ -243,8 +244,7 @@ class _Collector:
         lists = [entry.get(key) for entry in entries for key in ("disabledMcpjsonServers", "disabledMcpServers")]
         disabled = any(server.name in settings.disabled_mcpjson_servers for settings in self._settings)
         disabled = disabled or any(isinstance(names, list) and server.name in names for names in lists)
-        blocked = "" if disabled else self._why_blocked(server, folder)
-        return msgspec.structs.replace(server, disabled=disabled, blocked=blocked)
+        return msgspec.structs.replace(server, disabled=disabled, blocked=self._why_blocked(server, folder))
 
     def _why_blocked(self, server: McpServerConfig, folder: str) -> str:
         sources = self._sources
@@ -283,7 +283,7 @@ class _Collector:
                 f"{server.origin}: the MCP server {server.name[:80]!r} is ignored: its tools would be named as "
                 f"those of {taken.name[:80]!r}; give it another name."
             )
-        elif len(self.servers) >= _MAX_SERVERS:
+        elif sum(self._yields(each) == self._yields(server) for each in self.servers.values()) >= _MAX_SERVERS:
             if not any(notice.startswith("Only the first") for notice in self.notices):
                 self.notices.append(f"Only the first {_MAX_SERVERS} MCP servers are used.")
         else:

@@ -146,6 +146,29 @@ def test_a_restriction_counts_even_from_an_untrusted_folder(project: Project) ->
     assert [server.disabled for server in project.collect(trusted=False).servers] == [True]
 
 
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_server_that_is_switched_off_still_needs_what_the_others_need(project: Project, trusted: bool) -> None:
+    """A folder could switch its own server off, so that somebody switches it on."""
+    project.write("work/.mcp.json", servers(a=entry()))
+    project.write("work/.claude/settings.json", {"disabledMcpjsonServers": ["a"]})
+    found = project.collect(trusted=trusted)
+    (server,) = found.servers
+    assert server.disabled
+    assert server.blocked
+    assert not any("not started" in notice for notice in found.notices), "nobody wanted it to be"
+
+
+def test_more_servers_than_are_used_are_one_notice(project: Project) -> None:
+    """Also if all of a file are too many, and none of them may be started."""
+    project.write("work/sub/.mcp.json", servers(**{f"s{number}": entry() for number in range(201)}))
+    project.write("work/.mcp.json", servers(above=entry()))
+    project.write("home/.claude.json", servers(mine=entry()))
+    found = project.collect(trusted=False, cwd=f"{project.cwd}/sub")
+    assert len(found.servers) == 201
+    assert found.servers[-1].name == "mine"
+    assert sum("Only the first 200" in notice for notice in found.notices) == 1
+
+
 def test_an_approval_ends_when_the_entry_changes(project: Project) -> None:
     """H8-2"""
     store = ApprovalStore(project.folders.paths.bobstay)

@@ -90,7 +90,7 @@ def describe_target(config: McpServerConfig) -> str:
 
 def may_be_approved(config: McpServerConfig, paths: Paths, *, cwd: str, trusted: bool) -> bool:
     """Whether only an approval is missing: trust in the folder comes first."""
-    if config.scope != "project" or not config.blocked or not trusted:
+    if config.scope != "project" or config.disabled or not config.blocked or not trusted:
         return False
     return is_trust_list_outside(paths, os.path.realpath(approval_folder(config, cwd)))
 
