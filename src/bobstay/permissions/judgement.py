@@ -137,12 +137,10 @@ class Judgement(Struct):
 
     def judge_peer(self, target: str) -> PolicyDecision:
         """Judge a message to an agent of another session. `target` is where it goes, whatever the call wrote."""
-        given, why = (
-            {**self.given, "to": target},
-            f"{self.tool} would give a message to {target}, outside this session.",
-        )
+        given = {**self.given, "to": target}
+        why = f"{self.tool} would give a message to {target}, outside this session."
         for effect in (Effect.DENY, Effect.ASK):
-            if rule := self.rulebook.first(effect, lambda rule: rule.covers_call(self.tool, given)):
+            if rule := self.rulebook.first(effect, lambda rule: rule.covers_peer(self.tool, given, target)):
                 return decide_by_rule(rule)
         if self.mode.read_only:
             return self._ask_by_mode(why)
