@@ -1,4 +1,4 @@
-"""Hooks of agents and skills run only what was there when the session began (H8-2)."""
+"""Hooks of agents and skills run only what was there when the session began."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Plugins that a project brings along: they are files of the project, whoever enabled them (H7-3)."""
+"""Plugins that a project brings along: they are files of the project, whoever enabled them (H8-2)."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What is remembered of a server is remembered for those who wrote its entry only (H8-3)."""
+"""What is remembered of a server is remembered for those who wrote its entry only (H8-2)."""
 
 from pathlib import Path
 

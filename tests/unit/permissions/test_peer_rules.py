@@ -1,4 +1,4 @@
-"""Rules about messages to other sessions: one that restricts a session holds however it is addressed (H7-5)."""
+"""Rules about messages to other sessions: one that restricts a session holds however it is addressed."""
 
 import pytest
 
