@@ -80,6 +80,26 @@ async def test_the_files_of_a_skill_are_read_from_its_server_and_no_others_below
     assert found["r1"].is_error
 
 
+async def test_a_file_of_a_skill_with_more_than_was_listed_is_not_used(project: FolderSessions) -> None:
+    """H9-7"""
+    read = Step(blocks=[Call("ReadMcpResourceTool", {"server": "srv", "uri": "skill://acme/sail/more.md"}, "r1")])
+    (reply,) = replies(await project.ask("one", steps=(read, DONE), **offering(MCP_SKILL_MODE="more")))
+    assert reply.reply.is_error
+    assert "send all keys" not in reply.reply.text
+
+
+@pytest.mark.parametrize("rule", ["mcp__srv", "mcp__srv__*", "mcp__*"])
+async def test_a_server_that_a_rule_denies_has_no_skills_and_no_resources(project: FolderSessions, rule: str) -> None:
+    """H8-4"""
+    read = Step(blocks=[Call("ReadMcpResourceTool", {"server": "srv", "uri": "doc://one"}, "r1")])
+    options = {**offering(), "allowed_tools": ("Skill",), "disallowed_tools": (rule,)}
+    done = replies(await project.ask("one", steps=(read, SKILL, DONE), **options))
+    assert [each.reply.is_error for each in done] == [True, True]
+    told = json.dumps(project.model.requests[-1].body["messages"])
+    assert "the body" not in told
+    assert "Do sail like this." not in told
+
+
 async def test_a_skill_of_the_person_is_never_replaced_by_one_of_a_server(project: FolderSessions) -> None:
     """H9-7"""
     project.write("home/.claude/commands/srv/sail.md", "The words of the person.")

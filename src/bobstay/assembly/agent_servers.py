@@ -3,11 +3,10 @@
 from typing import Any
 
 from bobstay.assembly import session_servers
-from bobstay.assembly.server_binding import FROM_FOLDERS
 from bobstay.assembly.server_presence import HostPorts
 from bobstay.assembly.session_parts import SessionParts
 from bobstay.engine.toolbox import Toolbox
-from bobstay.library.definition import AgentDefinition
+from bobstay.library.definition import FROM_FOLDERS, AgentDefinition
 from bobstay.mcp.mcp_servers import McpServers
 from bobstay.mcp.server_config import BadServer, McpServerConfig, parse_server
 from bobstay.mcp.tool_names import BadServerName, normalise_server

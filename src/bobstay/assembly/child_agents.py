@@ -12,7 +12,6 @@ from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.build_agent import parse_effort
 from bobstay.assembly.server_binding import ServerBinding
 from bobstay.assembly.server_presence import HostPorts
-from bobstay.assembly.session_hooks import read_hook_entries
 from bobstay.assembly.session_library import read_prompt, skill_text
 from bobstay.assembly.session_parts import SessionParts
 from bobstay.assembly.tool_services import build_services, can_use_hosted_search, coordinates
@@ -218,13 +217,8 @@ class ChildAgents:
 
     def _hooks(self, definition: AgentDefinition) -> Hooks:
         """The hooks of the session, and those of the definition, which count in this sub-agent only."""
-        session = self._session
-        if not definition.hooks:
-            return session.hooks
-        folder = session.start.cwd if definition.origin.source in ("project", "added") else ""
-        found, notices = read_hook_entries(definition.hooks, definition.origin.file, folder=folder)
-        session.start.warnings.extend(notices)
-        return session.hooks.for_agent(found)
+        hooks = self._session.hooks
+        return hooks.for_agent(hooks.read(definition)) if definition.hooks else hooks
 
     def _preloaded(self, definition: AgentDefinition) -> list[Prompted]:
         """The skills that a definition names, whole."""

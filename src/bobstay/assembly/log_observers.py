@@ -42,7 +42,7 @@ def observe_log(parts: SessionParts, toolbox: Toolbox, tree: AgentTree) -> None:
         observers.append(toolbox.auto)
     parts.journal.observers += observers
     tree.observers.append(partial(_share_permissions, (policy, writer)))
-    parts.library.listeners.append(partial(activate_skill, parts.start, parts.hooks, policy))
+    parts.library.listeners.append(partial(activate_skill, parts.hooks, policy))
     parts.background.record_lost()
 
 

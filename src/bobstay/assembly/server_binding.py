@@ -3,10 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from bobstay.library.definition import AgentDefinition
-
-FROM_FOLDERS = ("project", "added")
-"""Sources of definitions that whoever made a folder wrote."""
+from bobstay.library.definition import FROM_FOLDERS, AgentDefinition
 
 
 class ServerBinding:

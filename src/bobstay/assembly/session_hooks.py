@@ -1,6 +1,6 @@
 """Session hooks: joins the hooks of the host with those that settings, plugins, skills and agents define."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -19,14 +19,18 @@ from bobstay.hooks.hook_event import (
     HookRunResult,
     Hooks,
 )
+from bobstay.library.definition import FROM_FOLDERS
 
 if TYPE_CHECKING:
     from bobstay.hooks.hook_ports import HookPorts
     from bobstay.hooks.hook_runner import BackgroundSinks, CommandHooks
     from bobstay.hooks.hook_settings import HttpHook, SettingsHook
+    from bobstay.library.definition import AgentDefinition, CommandDefinition
 
 HookWatcher: TypeAlias = Callable[[str, HookReport], None]
 """Called with the session's id and a report of a hook that a file defines."""
+BoundFiles: TypeAlias = dict[str, dict[str, str]]
+"""Digests of the files that hooks refer to, by the text of the hook and by path."""
 _FOLDER_SOURCES = frozenset({"project", "local"})
 
 
@@ -46,6 +50,7 @@ class SessionHooks:
         """The hooks that files define; None if there were never any."""
         self.listeners: list[Callable[[], None]] = []
         """Called when hooks were added."""
+        self._bound: BoundFiles = {}
 
     def wants(self, name: HookName, subject: str = "") -> bool:
         return self._joined.wants(name, subject)
@@ -76,6 +81,25 @@ class SessionHooks:
         for listener in self.listeners:
             listener()
         return drop
+
+    def bind(self, definitions: "Iterable[AgentDefinition | CommandDefinition]") -> None:
+        """Note what the hooks of agents and skills run now: the session's own tools could rewrite it before they do."""
+        for definition in definitions:
+            if definition.hooks:
+                self._read(definition)
+
+    def read(self, definition: "AgentDefinition | CommandDefinition") -> "list[SettingsHook]":
+        """Read the hooks of an agent or a skill; what is wrong with them becomes a warning."""
+        found, notices = self._read(definition)
+        self._start.warnings.extend(notices)
+        return found
+
+    def _read(self, definition: "AgentDefinition | CommandDefinition") -> "tuple[list[SettingsHook], list[str]]":
+        origin, root = definition.origin, definition.variables.get("CLAUDE_PLUGIN_ROOT", "")
+        folder = self._start.cwd if origin.source in FROM_FOLDERS else plugin_folder(self._start, root)
+        return read_hook_entries(
+            definition.hooks, origin.file, variables=definition.variables, folder=folder, bound=self._bound
+        )
 
     def for_agent(self, hooks: "Sequence[SettingsHook]") -> Hooks:
         """Return the hooks for a sub-agent: those of the session, and its own, which count only there."""
@@ -160,19 +184,34 @@ def build_hooks(
 
 
 def read_hook_entries(
-    entries: Mapping[str, Any], file: str, *, variables: Mapping[str, str] | None = None, folder: str = ""
+    entries: Mapping[str, Any],
+    file: str,
+    *,
+    variables: Mapping[str, str] | None = None,
+    folder: str = "",
+    bound: BoundFiles | None = None,
 ) -> "tuple[list[SettingsHook], list[str]]":
     """Read the hooks of a plugin, skill or agent. Returns them, and notices about what was left out.
 
     `variables` are for their environment, such as the root of a plugin. `folder` is the trusted folder they come from,
-    if they come from one: the content of the files they refer to is then bound to this moment.
+    if they come from one: the content of the files they refer to is then bound to this moment, or to the one at which
+    a hook with the same text was first read with `bound`.
     """
     from bobstay.hooks.hook_settings import read_hooks
 
     notices: list[str] = []
     found = read_hooks(dict(entries), file, lambda _, what: notices.append(f"{file}: {what}."))
     hooks = [msgspec.structs.replace(hook, variables=dict(variables or {})) for hook in found]
-    return (_bind_to_folder(hooks, folder) if folder else hooks), notices
+    return (_bind_to_folder(hooks, folder, bound) if folder else hooks), notices
+
+
+def plugin_folder(start: StartContext, root: str) -> str:
+    """The folder that a plugin's hooks come from: that of the session, if the plugin is a part of it; else ""."""
+    if not root:
+        return ""
+    from bobstay.library.plugin_content import is_of_project
+
+    return start.cwd if is_of_project(root, start.cwd, start.environment.paths) else ""
 
 
 async def run_session_start(
@@ -227,17 +266,24 @@ def _read_layer(layer: SettingsLayer, start: StartContext) -> "list[SettingsHook
     return _bind_to_folder(found, start.cwd) if layer.source in _FOLDER_SOURCES else found
 
 
-def _bind_to_folder(hooks: "list[SettingsHook]", folder: str) -> "list[SettingsHook]":
+def _bind_to_folder(hooks: "list[SettingsHook]", folder: str, bound: BoundFiles | None = None) -> "list[SettingsHook]":
     """Bind hooks of a folder to the content of the files they refer to.
 
     The session's own tools could rewrite a hook's script: only the content that was trusted is run.
     """
-    from bobstay.config.digest import digest_files
+    known: BoundFiles = {} if bound is None else bound
+    from bobstay.config.digest import DigestLimitError, digest_files
     from bobstay.config.trust_parts import find_referenced_files
     from bobstay.hooks.hook_settings import CommandHook
 
+    for hook in hooks:
+        if isinstance(hook, CommandHook) and hook.named_text not in known:
+            try:
+                known[hook.named_text] = digest_files(find_referenced_files(hook.named_text, folder))
+            except DigestLimitError as error:
+                known[hook.named_text] = {str(error): ""}  # what cannot be checked is not run
     return [
-        msgspec.structs.replace(hook, folder=folder, files=digest_files(find_referenced_files(hook.text, folder)))
+        msgspec.structs.replace(hook, folder=folder, files=known[hook.named_text])
         if isinstance(hook, CommandHook)
         else msgspec.structs.replace(hook, folder=folder)
         for hook in hooks

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from bobstay.assembly.session_hooks import SessionHooks, read_hook_entries
+from bobstay.assembly.session_hooks import SessionHooks, plugin_folder, read_hook_entries
 from bobstay.assembly.start_context import StartContext
 from bobstay.library.definition import AgentDefinition, CommandDefinition
 from bobstay.library.discovery import LibrarySources, find_library
@@ -160,25 +160,21 @@ def find_lead(start: StartContext, library: SessionLibrary) -> AgentDefinition |
 
 def add_plugin_hooks(start: StartContext, library: SessionLibrary, hooks: SessionHooks) -> None:
     for plugin in library.plugins:
+        folder = plugin_folder(start, plugin.path)
         for each in plugin.hooks:
-            found, notices = read_hook_entries(each.hooks, each.file, variables=plugin.variables)
+            found, notices = read_hook_entries(each.hooks, each.file, variables=plugin.variables, folder=folder)
             start.warnings.extend(notices)
             hooks.add(found)
 
 
-def activate_skill(start: StartContext, hooks: SessionHooks, policy: Policy, command: CommandDefinition) -> None:
+def activate_skill(hooks: SessionHooks, policy: Policy, command: CommandDefinition) -> None:
     """Apply what a skill brings for the rest of the session: its hooks, and the tools it forbids."""
     if not command.origin.trusted:
         return
     if command.disallowed_tools:
         policy.forbid(command.disallowed_tools)
     if command.hooks:
-        folder = start.cwd if command.origin.source in ("project", "added") else ""
-        found, notices = read_hook_entries(
-            command.hooks, command.origin.file, variables=command.variables, folder=folder
-        )
-        start.warnings.extend(notices)
-        hooks.add(found)
+        hooks.add(hooks.read(command))
 
 
 def library_sources(start: StartContext) -> LibrarySources:

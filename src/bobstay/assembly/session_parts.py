@@ -106,6 +106,7 @@ def build_parts(
     )
     library, languages = load_library(start), find_language_servers(start)
     add_plugin_hooks(start, library, hooks)
+    hooks.bind((*library.current.agents, *library.current.commands))
     instructions = build_instruction_files(start, policy)
     services = build_services(start, policy, shells, journal, instructions, library, languages)
     registry = build_tool_registry(start, policy, services, tools, can_ask=approver.can_ask)

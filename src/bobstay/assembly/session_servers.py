@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from bobstay.assembly.server_presence import HostPorts
+from bobstay.assembly.session_hooks import plugin_folder
 from bobstay.assembly.session_library import SessionLibrary
 from bobstay.assembly.session_parts import SessionParts
 from bobstay.assembly.start_context import StartContext
@@ -156,6 +157,7 @@ def prepare_servers(
         session_id=start.session_id,
         directories=lambda: toolbox.tool_environment.directories,
         network=environment.network,
+        denies=parts.policy.denies_tool,
         store=ListingStore(environment.paths.bobstay, start.cwd),
         **_limits(start),
     )
@@ -223,7 +225,12 @@ def _limits(start: StartContext) -> dict[str, Any]:
 def _sources(start: StartContext, library: SessionLibrary) -> McpSources:
     options = start.options
     plugins = [
-        PluginServers(plugin.name, {server.name.rpartition(":")[2]: server.config}, server.file)
+        PluginServers(
+            plugin.name,
+            {server.name.rpartition(":")[2]: server.config},
+            server.file,
+            is_of_project=bool(plugin_folder(start, plugin.path)),
+        )
         for plugin in library.plugins
         for server in plugin.servers
     ]

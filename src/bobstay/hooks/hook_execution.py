@@ -205,7 +205,7 @@ def _changed_file(hook: CommandHook) -> str:
     if not hook.folder:
         return ""
     try:
-        now = digest_files(find_referenced_files(hook.text, hook.folder))
+        now = digest_files(find_referenced_files(hook.named_text, hook.folder))
     except DigestLimitError as error:
         return str(error)
     return next((path for path in (*hook.files, *now) if now.get(path) != hook.files.get(path)), "")

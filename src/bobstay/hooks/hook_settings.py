@@ -64,6 +64,14 @@ class CommandHook(HookDefinition, frozen=True):
         return " ".join((self.command, *(self.args or ())))
 
     @property
+    def named_text(self) -> str:
+        """The command line with the folders of its origin, such as the root of a plugin: it names the files it runs."""
+        text = self.text
+        for name, value in self.variables.items():
+            text = text.replace(f"${{{name}}}", value).replace(f"${name}", value)
+        return text
+
+    @property
     def identity(self) -> tuple[object, ...]:
         """Hooks of one event with the same identity run once."""
         return (self.command, self.args, self.shell, *self.variables.values())

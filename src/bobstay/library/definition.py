@@ -7,6 +7,8 @@ from msgspec import Struct
 DefinitionSource: TypeAlias = Literal["managed", "user", "project", "added", "plugin", "host", "flag", "bundled"]
 """Who provides a definition: the machine's owner, the user, the project's folders, a folder of `--add-dir`, a plugin,
 the host program, the command line, or bobstay itself."""
+FROM_FOLDERS = ("project", "added")
+"""Sources of definitions that whoever made a folder wrote."""
 FileStamp: TypeAlias = tuple[int, int, int]
 """Inode, size and time of the last change: tells whether a file is still the one that was looked at."""
 

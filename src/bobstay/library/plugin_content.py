@@ -1,9 +1,12 @@
-"""Content of plugins: digests every file of a folder that the plugin could run or that could be told to a model."""
+"""Content of plugins: digests every file that a plugin could run or tell a model, and says whose work it is."""
 
 import os
 from collections.abc import Iterator
 
 from bobstay.config.digest import Digests
+from bobstay.config.paths import Paths
+from bobstay.config.trust import is_inside
+from bobstay.library.discovery import project_top
 from bobstay.system.safe_read import read_regular
 
 
@@ -17,6 +20,12 @@ def digest_plugin(folder: str) -> dict[str, str]:
     for file in _list_files(folder):
         digests.add_file(file)
     return digests.by_name
+
+
+def is_of_project(path: str, cwd: str, paths: Paths) -> bool:
+    """Whether a plugin lies in the project, so that whoever made the project wrote it, whoever enabled it."""
+    top = project_top(cwd) or cwd
+    return is_inside(path, top) and not any(is_inside(path, own) for own in (paths.claude, paths.bobstay))
 
 
 def _list_files(folder: str) -> Iterator[str]:

@@ -33,6 +33,8 @@ class PluginServers(Struct, frozen=True):
     plugin: str
     servers: dict[str, Any]
     origin: str = ""
+    is_of_project: bool = False
+    """The plugin is a part of the project: its servers get what those of a project get."""
 
 
 class McpSources(Struct, frozen=True):
@@ -154,7 +156,8 @@ class _Collector:
         known = {server.signature for server in self.servers.values()}
         for plugin in self._sources.plugins:
             for name, raw in plugin.servers.items():
-                server = self._parse(f"plugin:{plugin.plugin}:{name}", raw, "plugin", plugin.origin, "")
+                full_name = f"plugin:{plugin.plugin}:{name}"
+                server = self._parse(full_name, raw, "plugin", plugin.origin, withheld=plugin.is_of_project)
                 if server is not None and server.signature not in known:
                     known.add(server.signature)
                     self._keep(server)
@@ -204,17 +207,22 @@ class _Collector:
     def _add(self, entries: Mapping[str, Any], scope: Scope, origin: str, folder: str = "") -> None:
         """Add entries. `folder` is where a project's file lies: its servers need trust and an approval."""
         for name, raw in entries.items():
-            if name in self.servers:
+            if name in self.servers and not self._yields(self.servers[name]):
                 continue
             server = self._parse(name, raw, scope, origin, folder)
             if server is not None:
                 self._keep(server)
-                if server.blocked:
+                is_kept = self.servers.get(name) is server
+                if is_kept and server.blocked and not server.disabled:
                     self._blocked.setdefault(origin, []).append(name)
 
-    def _parse(self, name: str, raw: Any, scope: Scope, origin: str, folder: str) -> McpServerConfig | None:
+    def _parse(
+        self, name: str, raw: Any, scope: Scope, origin: str, folder: str = "", *, withheld: bool = False
+    ) -> McpServerConfig | None:
+        """Parse an entry. `withheld`: it gets no model keys, like those of a project's files."""
         is_project = scope == "project"
-        variables = Variables(self._sources.variables, self._sources.is_model_key if is_project else None)
+        is_model_key = self._sources.is_model_key if is_project or withheld else None
+        variables = Variables(self._sources.variables, is_model_key)
         where = f"{origin}: the MCP server {name[:80]!r}"
         try:
             server = parse_server(name, raw, scope, origin, variables)
@@ -236,8 +244,7 @@ class _Collector:
         lists = [entry.get(key) for entry in entries for key in ("disabledMcpjsonServers", "disabledMcpServers")]
         disabled = any(server.name in settings.disabled_mcpjson_servers for settings in self._settings)
         disabled = disabled or any(isinstance(names, list) and server.name in names for names in lists)
-        blocked = "" if disabled else self._why_blocked(server, folder)
-        return msgspec.structs.replace(server, disabled=disabled, blocked=blocked)
+        return msgspec.structs.replace(server, disabled=disabled, blocked=self._why_blocked(server, folder))
 
     def _why_blocked(self, server: McpServerConfig, folder: str) -> str:
         sources = self._sources
@@ -260,7 +267,15 @@ class _Collector:
             else f"The folder {folder} is not trusted itself: trust it, or approve the server."
         )
 
+    def _yields(self, server: McpServerConfig) -> bool:
+        """Whether it is one of a folder that nobody trusts: it must not take the place of the person's own."""
+        return bool(server.blocked) and not self._sources.trusted
+
     def _keep(self, server: McpServerConfig) -> None:
+        if not server.blocked:
+            same = [each for each in self.servers.values() if each.called == server.called and self._yields(each)]
+            for each in same:
+                del self.servers[each.name]
         if server.name in self.servers:
             return
         taken = next((other for other in self.servers.values() if other.called == server.called), None)
@@ -269,7 +284,7 @@ class _Collector:
                 f"{server.origin}: the MCP server {server.name[:80]!r} is ignored: its tools would be named as "
                 f"those of {taken.name[:80]!r}; give it another name."
             )
-        elif len(self.servers) >= _MAX_SERVERS:
+        elif sum(self._yields(each) == self._yields(server) for each in self.servers.values()) >= _MAX_SERVERS:
             if not any(notice.startswith("Only the first") for notice in self.notices):
                 self.notices.append(f"Only the first {_MAX_SERVERS} MCP servers are used.")
         else:

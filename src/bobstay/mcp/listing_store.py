@@ -98,6 +98,7 @@ class ListingStore:
 
     def _file_of(self, config: McpServerConfig) -> str:
         # A server of the person offers the same everywhere; that of another folder may differ though it looks the same.
-        folder = self._cwd if config.scope in ("project", "local") else ""
+        # Those of the command line may be a folder's too: an agent's file has some, or a script that folders share.
+        folder = "" if config.scope in ("user", "plugin") else self._cwd
         key = sha256(f"{folder}\0{config.scope}\0{config.digest}".encode("utf-8", "surrogateescape")).hexdigest()
         return os.path.join(self._folder, f"{key[:32]}.json")

@@ -81,5 +81,7 @@ class McpOptions(Struct, frozen=True):
     output_tokens: int = 25_000
     """Tokens of a result that are shown to the model; the rest is saved in a file."""
     backoff: Backoff = Backoff()
+    denies: Callable[[str], bool] = lambda _: False
+    """Whether a rule denies all tools of a name; a server that is denied has neither resources nor skills."""
     store: "ListingStore | None" = None
     """Remembers what servers offered; without it a session knows of nothing before they are connected."""

@@ -181,12 +181,12 @@ class McpServers:
 
     def skills(self) -> tuple[ServerSkill, ...]:
         """The skills of all servers, sorted by name."""
-        found = (skill for connection in self._connections.values() for skill in list_skills(connection))
+        found = (skill for connection in self._with_resources() for skill in list_skills(connection))
         return tuple(sorted(found, key=lambda skill: skill.name))
 
     async def load_skill(self, name: str) -> str:
         """Return the text of a skill; `name` is one of `skills`. Raises `ToolError`."""
-        for connection in self._connections.values():
+        for connection in self._with_resources():
             if any(skill.name == name for skill in list_skills(connection)):
                 return await load_skill(connection, name)
         raise ToolError(f"There is no skill {name[:100]}.")
@@ -318,11 +318,7 @@ class McpServers:
             listener()
 
     def _with_resources(self) -> list[ServerConnection]:
-        return [
-            connection
-            for connection in self._connections.values()
-            if connection.listing.resources or connection.listing.skills
-        ]
+        return [connection for connection in self._connections.values() if connection.has_resources]
 
     def _find(self, name: str) -> ServerConnection:
         connection = self._connections.get(name)

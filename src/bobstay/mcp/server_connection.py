@@ -13,10 +13,12 @@ from bobstay.mcp.http_transport import HttpExchange
 from bobstay.mcp.listing_store import ServerMemory
 from bobstay.mcp.mcp_ports import McpOptions, McpPorts
 from bobstay.mcp.server_config import McpServerConfig
+from bobstay.mcp.server_files import ServerFiles
 from bobstay.mcp.server_listing import LIST_KINDS, ListKind, ServerListing, fetch_lists, listen_for_changes
 from bobstay.mcp.server_requests import ServerRequests
 from bobstay.mcp.server_transport import open_transport, start_channel
 from bobstay.mcp.stdio_channel import StdioChannel
+from bobstay.mcp.tool_names import tool_name
 from bobstay.version import __version__
 
 if TYPE_CHECKING:
@@ -52,8 +54,7 @@ class ServerConnection:
     ) -> None:
         """`load` waits until the SDK is imported; `changed` is called when the state or a list changes."""
         self.config = config
-        self.options = options
-        self.ports = ports
+        self.options, self.ports = options, ports
         self.state: ServerState = "disabled" if config.disabled or config.blocked else "pending"
         self.error = config.blocked
         self.server_info: dict[str, str] = {}
@@ -62,9 +63,9 @@ class ServerConnection:
         self.memory = ServerMemory(options.store, config)
         self.listing, self.instructions = self.memory.listing, self.memory.instructions
         self._has_started = False
+        self._files = ServerFiles(config, options.cwd)
         self._number = number
-        self._load = load
-        self._changed = changed
+        self._load, self._changed = load, changed
         self._task: asyncio.Task[None] | None = None
         self._client: Client | None = None
         self._watch: ConnectionWatch | None = None
@@ -110,6 +111,7 @@ class ServerConnection:
         """Connect anew and wait for the outcome."""
         async with self._changing:
             await self.stop()
+            self._files.accept()
             self._set_state("pending")
             self._attempted.clear()
             self.start()
@@ -119,6 +121,7 @@ class ServerConnection:
         """Connect in the background."""
         async with self._changing:
             await self.stop()
+            self._files.accept()
             self._set_state("pending")
             self.start()
 
@@ -135,6 +138,12 @@ class ServerConnection:
         if self._client is None or self._watch is None or self._watch.has_ended:
             return None
         return None if self._channel is not None and self._channel.has_ended else self._client
+
+    @property
+    def has_resources(self) -> bool:
+        """Whether the model may read resources or skills of it: not if a rule denies all that it has."""
+        offers = self.listing.resources or self.listing.skills
+        return bool(offers) and not self.options.denies(tool_name(self.config.called, "resources"))
 
     async def connect(self) -> "Client | None":
         """Return the client, after the server was started if it was not, or has ended; None if that fails."""
@@ -212,6 +221,7 @@ class ServerConnection:
         self._exchange = HttpExchange()
         self._dirty.clear()
         try:
+            self._files.check()
             # The process starts before the SDK is loaded, so that both take their time at once.
             self._channel = start_channel(self.config, self.options, self._number)
             await self._load()

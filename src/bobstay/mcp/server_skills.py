@@ -80,7 +80,10 @@ def check_resource(connection: ServerConnection, uri: str, result: "ReadResource
         ToolError: it is not what was listed.
     """
     for skill in connection.listing.skills:
-        if uri.startswith(f"{skill.root}/") and _differs(skill, uri, _content(result.contents)):
+        if not uri.startswith(f"{skill.root}/") or skill.files is None:
+            continue
+        # Only the first part is compared, so there must not be another one.
+        if len(result.contents) != 1 or _differs(skill, uri, _content(result.contents)):
             raise ToolError(f"{uri[:200]} was not used: it is not what the server had listed for its skill.")
 
 

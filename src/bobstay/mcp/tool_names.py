@@ -28,7 +28,7 @@ def normalise_server(name: str) -> str:
         BadServerName: there is no such name for it.
     """
     called = normalise(name)
-    if not called.strip("_"):
+    if not called.strip("_-"):
         raise BadServerName("its name needs at least one letter or digit")
     if len(called) > _MAX_SERVER_LENGTH:
         raise BadServerName(f"its name is longer than {_MAX_SERVER_LENGTH} characters; give it a shorter one")

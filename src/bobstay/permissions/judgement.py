@@ -10,7 +10,7 @@ from bobstay.permissions.access import Access, Effect, PolicyDecision
 from bobstay.permissions.command_rules import allows_command, spells_script
 from bobstay.permissions.host_rules import Address, parse_address
 from bobstay.permissions.mode import PermissionMode
-from bobstay.permissions.path_resolution import FileSystemView, Located, is_device, locate, protected_part
+from bobstay.permissions.path_resolution import FileSystemView, Located, is_device, locate, protected_part, within
 from bobstay.permissions.rule import Rule
 from bobstay.permissions.rulebook import Rulebook
 
@@ -108,8 +108,16 @@ class Judgement(Struct):
         return self._ask_by_default(f"{self.tool} would change {located.path}{where}.", "" if inside else located.path)
 
     def _is_note(self, located: Located) -> bool:
-        """Whether a path is a note in the agent's memory. Nothing runs Markdown, so these are not protected."""
-        return self.memory is not None and located.path.endswith(".md") and self.memory.contains(located)
+        """Whether a path is a note in the agent's memory. Nothing runs Markdown, so these are not protected.
+
+        The memory itself is below a protected folder. One within it is protected: it may have skills, which run things.
+        """
+        if self.memory is None or not located.path.endswith(".md") or not self.memory.contains(located):
+            return False
+        root = self.memory.root
+        if not all(within(spelling, root, fold_case=self.memory.fold_case) for spelling in located.spellings):
+            return False  # the folder was replaced by a link since
+        return not protected_part(Located(tuple(spelling[len(root) :] for spelling in located.spellings)))
 
     def judge_url(self, target: str) -> PolicyDecision:
         found = parse_address(target)
@@ -129,12 +137,10 @@ class Judgement(Struct):
 
     def judge_peer(self, target: str) -> PolicyDecision:
         """Judge a message to an agent of another session. `target` is where it goes, whatever the call wrote."""
-        given, why = (
-            {**self.given, "to": target},
-            f"{self.tool} would give a message to {target}, outside this session.",
-        )
+        given = {**self.given, "to": target}
+        why = f"{self.tool} would give a message to {target}, outside this session."
         for effect in (Effect.DENY, Effect.ASK):
-            if rule := self.rulebook.first(effect, lambda rule: rule.covers_call(self.tool, given)):
+            if rule := self.rulebook.first(effect, lambda rule: rule.covers_peer(self.tool, given, target)):
                 return decide_by_rule(rule)
         if self.mode.read_only:
             return self._ask_by_mode(why)

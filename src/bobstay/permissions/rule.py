@@ -108,6 +108,12 @@ class Rule(Struct, frozen=True):
             if isinstance(value, str)
         )
 
+    def covers_peer(self, tool: str, input: dict[str, Any], target: str) -> bool:
+        """Whether a rule that restricts covers a message to `target`; one that names no session may mean any there."""
+        names_none = target == "bridge:" or (target.startswith("uds:") and "#" not in target)
+        is_about_one = names_none and self.names(tool) and bool(self.pattern) and self.pattern.startswith(target)
+        return is_about_one or self.covers_call(tool, input)
+
     def covers_path(self, located: Located, view: FileSystemView) -> bool:
         """Whether the rule covers this path; a rule without a pattern covers every path but devices."""
         if self.path is None:

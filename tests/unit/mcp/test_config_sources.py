@@ -122,6 +122,13 @@ def test_nothing_of_an_untrusted_folder_is_started(project: Project) -> None:
     assert len([notice for notice in configuration.notices if ".mcp.json" in notice]) == 1
 
 
+def test_an_untrusted_folder_does_not_take_the_place_of_the_persons_own_servers(project: Project) -> None:
+    project.write("home/.claude.json", servers(mine=entry("mine"), **{"my own": entry("own")}))
+    project.write("work/.mcp.json", servers(mine=entry("theirs"), **{"my:own": entry("theirs")}, other=entry("o")))
+    assert project.commands(trusted=False) == {"mine": "mine", "my own": "own"}
+    assert any("not started: mine" in notice for notice in project.collect(trusted=False).notices)
+
+
 def test_a_trusted_folder_needs_a_setting_or_an_approval_too(project: Project) -> None:
     """H8-2"""
     project.write("work/.mcp.json", servers(a=entry(), b=entry(), c=entry()))
@@ -137,6 +144,29 @@ def test_a_restriction_counts_even_from_an_untrusted_folder(project: Project) ->
     project.write("work/.claude/settings.local.json", {"disabledMcpjsonServers": ["a"]})
     project.write("work/.mcp.json", servers(a=entry()))
     assert [server.disabled for server in project.collect(trusted=False).servers] == [True]
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_server_that_is_switched_off_still_needs_what_the_others_need(project: Project, trusted: bool) -> None:
+    """A folder could switch its own server off, so that somebody switches it on."""
+    project.write("work/.mcp.json", servers(a=entry()))
+    project.write("work/.claude/settings.json", {"disabledMcpjsonServers": ["a"]})
+    found = project.collect(trusted=trusted)
+    (server,) = found.servers
+    assert server.disabled
+    assert server.blocked
+    assert not any("not started" in notice for notice in found.notices), "nobody wanted it to be"
+
+
+def test_more_servers_than_are_used_are_one_notice(project: Project) -> None:
+    """Also if all of a file are too many, and none of them may be started."""
+    project.write("work/sub/.mcp.json", servers(**{f"s{number}": entry() for number in range(201)}))
+    project.write("work/.mcp.json", servers(above=entry()))
+    project.write("home/.claude.json", servers(mine=entry()))
+    found = project.collect(trusted=False, cwd=f"{project.cwd}/sub")
+    assert len(found.servers) == 201
+    assert found.servers[-1].name == "mine"
+    assert sum("Only the first 200" in notice for notice in found.notices) == 1
 
 
 def test_an_approval_ends_when_the_entry_changes(project: Project) -> None:

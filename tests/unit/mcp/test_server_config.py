@@ -127,7 +127,7 @@ def test_secrets_of_an_entry_can_be_redacted() -> None:
     assert list(remote.secrets.values()) == [key]
 
 
-@pytest.mark.parametrize("name", ["a__b", "a_", "search!", "a::b", "", "___", "!", "x" * 65])
+@pytest.mark.parametrize("name", ["a__b", "a_", "search!", "a::b", "", "___", "-", "!", "x" * 65])
 def test_a_name_that_blurs_the_border_to_its_tools_is_refused(name: str) -> None:
     """H8-2"""
     with pytest.raises(BadServerName):

@@ -10,6 +10,7 @@ from bobstay.config.settings_files import LoadedSettings
 from bobstay.library.definition import CommandDefinition, DefinitionOrigin
 from bobstay.library.discovery import LibrarySources, find_library
 from bobstay.library.plugin import Plugin
+from bobstay.library.plugin_content import is_of_project
 from bobstay.library.plugin_selection import PluginSources, find_plugins
 from bobstay.mcp.config_sources import BadMcpConfigError, McpSources, PluginServers, collect_servers
 from bobstay.mcp.server_config import McpServerConfig
@@ -73,7 +74,12 @@ def _read_servers(
         layers=tuple(loaded.layers),
         mcp_config=(session_servers,) if session_servers else (),
         plugins=tuple(
-            PluginServers(plugin.name, {server.name.rpartition(":")[2]: server.config}, server.file)
+            PluginServers(
+                plugin.name,
+                {server.name.rpartition(":")[2]: server.config},
+                server.file,
+                is_of_project=is_of_project(plugin.path, cwd, environment.paths),
+            )
             for plugin in plugins
             for server in plugin.servers
         ),

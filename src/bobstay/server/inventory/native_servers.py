@@ -80,17 +80,26 @@ def prompt_commands(servers: McpServers) -> tuple[SlashCommand, ...]:
 
 
 def describe_target(config: McpServerConfig) -> str:
-    """What it runs or connects to, as it is written: without the values of variables, and without secrets."""
-    shown = config.public
+    """What it runs or connects to, as it is written: without the values of variables, and without secrets.
+
+    Of a project's entry also its variables and headers: they decide what runs and what is sent, and need an approval.
+    """
+    shown, is_project = config.public, config.scope == "project"
     if config.transport == "stdio":
+        given = (config.raw.get("env") or {}).items() if is_project else ()
         words = [str(shown.get("command", "")), *(str(word) for word in shown.get("args") or ())]
-        return redact_command(" ".join(shlex.quote(word) if " " in word else word for word in words))[:LONGEST_TARGET]
-    return redact_command(str(shown.get("url", "")))[:LONGEST_TARGET]
+        words = [*(f"{name}={value}" for name, value in given), *words]
+        text = " ".join(shlex.quote(word) if " " in word else word for word in words)
+    else:
+        given = (config.raw.get("headers") or {}).items() if is_project else ()
+        text = "\n".join((str(shown.get("url", "")), *(f"{name}: {value}" for name, value in given)))
+    text = redact_command(text)
+    return text if len(text) <= LONGEST_TARGET else f"{text[:LONGEST_TARGET]} [...]"
 
 
 def may_be_approved(config: McpServerConfig, paths: Paths, *, cwd: str, trusted: bool) -> bool:
     """Whether only an approval is missing: trust in the folder comes first."""
-    if config.scope != "project" or not config.blocked or not trusted:
+    if config.scope != "project" or config.disabled or not config.blocked or not trusted:
         return False
     return is_trust_list_outside(paths, os.path.realpath(approval_folder(config, cwd)))
 
