@@ -1,5 +1,6 @@
 """MCP servers in a session: their tools are offered, called and judged like any other (H8-2, H8-4, H1-6)."""
 
+import asyncio
 import json
 import sys
 from pathlib import Path
@@ -10,8 +11,9 @@ from bobstay.assembly import session_servers
 from bobstay.assembly.build_session import StartError
 from bobstay.model.event import Event, ToolDone
 from tests.kit import scripted_mcp_server
+from tests.kit.agent_sessions import run
 from tests.kit.folder_sessions import FolderSessions
-from tests.kit.waiting import DEADLINE
+from tests.kit.waiting import DEADLINE, until
 from tests.modelserver.script import Call, Say, Step
 from tests.modelserver.server import ModelServer
 
@@ -61,3 +63,28 @@ async def test_a_configuration_that_cannot_be_read_is_told_to_whoever_named_it(
 ) -> None:
     with pytest.raises(StartError, match=named):
         await project.ask("one", mcp_config=(given,))
+
+
+async def test_an_interrupt_ends_the_wait_for_servers_and_the_next_prompt_waits_again(
+    project: FolderSessions, tmp_path: Path
+) -> None:
+    """H1-6"""
+    hold, started = tmp_path / "hold", tmp_path / "started"
+    hold.touch()
+    entry = {**SERVER, "env": {"MCP_HOLD": str(hold), "MCP_PID": str(started)}}
+    session = await project.open(
+        model="claude-sonnet-4-5", trust=True, mcp_config=(json.dumps({"mcpServers": {"srv": entry}}),)
+    )
+    try:
+        first = asyncio.ensure_future(run(session, project.model.play("one", Step(blocks=[Say("one")]))))
+        await until(started.exists)
+        await until(lambda: session.busy)
+        await session.interrupt()
+        assert (await first).ending == "interrupted_streaming"
+        assert project.model.requests == []
+        second = asyncio.ensure_future(run(session, project.model.play("two", Step(blocks=[Say("two")]))))
+        hold.unlink()
+        assert (await second).text == "two"
+        assert "mcp__srv__shout" in [tool["name"] for tool in project.model.requests[0].body["tools"]]
+    finally:
+        await session.close()

@@ -72,8 +72,8 @@ class ServerConnector:
         if servers is None:
             return []
         if self._is_first:
-            self._is_first = False
             await servers.ready()
+            self._is_first = False  # not before: an interrupt does not make the servers ready
         else:
             servers.refresh()
         return servers.reminders()

@@ -207,7 +207,7 @@ class AgentSession:
 
     def resume_turn(self) -> AsyncGenerator[Event, None]:
         """Resume a turn that a crash interrupted: see `Driver.resume_turn`."""
-        return self._preparation.resume(self._driver.resume_turn())
+        return self._driver.resume_turn()
 
     def next_queued(self) -> InputQueued | None:
         """Return the oldest queued message."""

@@ -8,6 +8,7 @@ from bobstay.engine.agent_tree import AgentTree
 from bobstay.engine.driver import Driver
 from bobstay.engine.prompt_expansion import ExpandPrompt
 from bobstay.engine.running_agent import ParentAgent
+from bobstay.engine.turn_control import TurnControl
 from bobstay.model.event import Event
 from bobstay.model.message import Text
 
@@ -21,27 +22,18 @@ class TurnPreparation:
         self._agents = agents
         self._servers = servers
         self._initial_prompt = initial_prompt
+        driver.prepare = self._prepare
 
     def begin(self, turn: AsyncGenerator[Event, None], expand: ExpandPrompt) -> AsyncGenerator[Event, None]:
         """Prepare a turn that works on a prompt."""
         initial, self._initial_prompt = self._initial_prompt, ""
-        turn = self.resume(turn)
-        if not initial:
-            return turn
-        return _chain(self.resume(self._driver.turn((Text(initial),), expand=expand)), turn)
+        return _chain(self._driver.turn((Text(initial),), expand=expand), turn) if initial else turn
 
-    def resume(self, turn: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-        """First wait for MCP servers, and continue sub-agents that the end of an earlier process interrupted."""
-        interrupted = self._driver.state.running_agents and not self._agents.list_running()
-        return self._after_others(turn) if interrupted or self._servers.current is not None else turn
-
-    async def _after_others(self, turn: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-        self._driver.opening += await self._servers.prepare_turn()
-        if not self._agents.list_running():
+    async def _prepare(self, control: TurnControl) -> None:
+        """Wait for MCP servers, and continue sub-agents that the end of an earlier process interrupted."""
+        self._driver.opening += await control.unless_aborted(self._servers.prepare_turn()) or []
+        if self._driver.state.running_agents and not self._agents.list_running():
             await self._agents.resume_background(ParentAgent(self._driver.journal))
-        async with aclosing(turn):
-            async for event in turn:
-                yield event
 
 
 async def _chain(*turns: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import aclosing
 from functools import partial
 from typing import Literal
@@ -68,6 +68,8 @@ class Driver:
         self._session_start = session_start
         self._used = UNUSED
         self._control: TurnControl | None = None
+        self.prepare: Callable[[TurnControl], Awaitable[None]] | None = None
+        """What a turn waits for before it begins, such as servers. It is part of the turn: an interrupt ends it."""
         self._idling: asyncio.TimerHandle | None = None
         self.idle_after = IDLE_AFTER
         """Seconds without a turn after which Notification hooks run."""
@@ -136,6 +138,8 @@ class Driver:
         try:
             with control.time_limit(None if limit is None else limit - used.seconds):
                 async with aclosing(turn) as events:
+                    if self.prepare is not None:
+                        await self.prepare(control)
                     async for event in events:
                         yield event
         except LogError as error:

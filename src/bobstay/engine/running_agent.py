@@ -106,8 +106,10 @@ class RunningAgent:
         """End its turn; its calls are stopped and answered. `tell_later`: its parent is told with its next prompt."""
         assert self._task is not None
         self._tell_later = tell_later
-        self._engine.driver.interrupt()
-        await asyncio.wait([self._task], timeout=GRACE)
+        await asyncio.sleep(0)  # a task that is cancelled before it began could not store its end
+        if self._engine.driver.interrupt():
+            await asyncio.wait([self._task], timeout=GRACE)
+        # Else no turn runs, whose calls would need an answer: it must not begin one.
         if not self._is_closing:  # what it holds is being released, and then its end is stored
             self._task.cancel()
         await asyncio.wait([self._task])

@@ -9,6 +9,7 @@ import msgspec
 
 from bobstay.mcp.clean_text import clean_line
 from bobstay.mcp.config_sources import parse_host_servers
+from bobstay.mcp.first_wait import wait_for_servers
 from bobstay.mcp.mcp_ports import McpOptions, McpPorts
 from bobstay.mcp.mcp_tool import McpTool, build_tools
 from bobstay.mcp.official_sdk import load_sdk
@@ -80,7 +81,6 @@ class McpServers:
 
     async def settled(self, within: float, *, known_too: bool = True) -> bool:
         """Wait until every server is connected or has failed, at most `within` seconds. Returns whether all are.
-
         Without `known_too`, only those of which nothing is known are waited for, and those that are late remembered.
         """
         waiting = [
@@ -91,14 +91,14 @@ class McpServers:
         if not waiting:
             return True
         try:
-            _, late = await asyncio.wait(waiting, timeout=within)
+            are_there = await wait_for_servers(waiting, lambda: self._loading, within)
         finally:
             for each in waiting:
                 each.cancel()
-        for connection in self._connections.values() if late and not known_too else ():
+        for connection in self._connections.values() if not are_there and not known_too else ():
             if not connection.has_settled.is_set() and not connection.memory.is_known:
                 connection.memory.miss()
-        return not late
+        return are_there
 
     async def close(self) -> None:
         """End all connections and all processes of servers."""

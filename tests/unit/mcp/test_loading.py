@@ -49,3 +49,19 @@ async def test_servers_start_while_the_sdk_still_waits_to_be_loaded(tmp_path: Pa
         assert session.state("t") == "connected"
     finally:
         await session.servers.close()
+
+
+async def test_the_time_that_loading_the_sdk_takes_is_not_counted_as_that_of_the_servers(tmp_path: Path) -> None:
+    """H8-3"""
+    pids = tmp_path / "pids"
+    session = McpSession(tmp_path, configure(t=scripted_entry(MCP_PID=str(pids))), {})
+    is_loadable = asyncio.Event()
+    session.servers.start(is_loadable)
+    waiting = asyncio.ensure_future(session.servers.settled(0.001))
+    try:
+        await until(pids.exists)
+        assert not waiting.done(), "nobody could have talked to the server yet"
+        is_loadable.set()
+        await waiting
+    finally:
+        await session.servers.close()
