@@ -9,6 +9,7 @@ import pytest
 from bobstay.assembly import session_servers
 from bobstay.model.event import Event, ToolDone
 from tests.kit import scripted_mcp_server
+from tests.kit.agent_sessions import agent_call
 from tests.kit.folder_sessions import FolderSessions
 from tests.kit.waiting import DEADLINE
 from tests.modelserver.script import Call, Say, Step
@@ -52,3 +53,16 @@ async def test_without_a_rule_a_tool_of_a_server_is_asked_about(project: FolderS
     offered = [tool["name"] for tool in project.model.requests[0].body["tools"]]
     assert "mcp__srv__shout" in offered
     assert offered.index("mcp__srv__shout") > offered.index("Write"), "tools of servers come after the built-in ones"
+
+
+async def test_a_coordinator_has_no_tools_of_servers_and_its_workers_have_them(project: FolderSessions) -> None:
+    """H7-3"""
+    worker = project.model.play("worker", Step(blocks=[SHOUT]), Step(blocks=[Say("It shouts.")]))
+    steps = (Step(blocks=[agent_call(worker, run_in_background=False)]), Step(blocks=[SHOUT]), Step(blocks=[Say("k")]))
+    config = json.dumps({"mcpServers": {"srv": SERVER}})
+    options = {"mcp_config": (config,), "allowed_tools": ("mcp__srv",), "coordinator": True}
+    started, refused = replies(await project.ask("one", steps=steps, **options))
+    assert "It shouts." in started.reply.text
+    assert "No such tool available" in refused.reply.text
+    offered = [[tool["name"] for tool in request.body["tools"]] for request in project.model.requests]
+    assert ["mcp__srv__shout" in names for names in offered] == [False, True, True, False, False]
