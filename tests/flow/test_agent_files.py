@@ -29,7 +29,7 @@ def define(work: Path, name: str, body: str = "You are careful.", **fields: obje
     file.write_text("\n".join(("---", *lines, "---", body)))
 
 
-async def use(model: ModelServer, session: AgentSession, *steps: Step, **more: str) -> None:
+async def use(model: ModelServer, session: AgentSession, /, *steps: Step, **more: str) -> None:
     """Let an agent of the type `careful` do these steps while its parent waits."""
     call = agent_call(model.play("child", *steps), "a1", subagent_type="careful", run_in_background=False, **more)
     await run(session, model.play("parent", Step(blocks=[call]), DONE))
@@ -247,3 +247,30 @@ async def test_the_agent_of_the_documentation_can_be_started(
     assert [tool["name"] for tool in of_child["tools"]] == ["Read", "Grep", "Glob", "Bash"]
     assert "You review changes in this repository." in str(of_child["system"])
     assert session.warnings == []
+
+
+@pytest.mark.parametrize(
+    ("of_file", "of_call", "used"),
+    [
+        ({}, {}, "claude-sonnet-4-5"),
+        ({"model": "inherit"}, {}, "claude-sonnet-4-5"),
+        ({"model": "claude-haiku-4-5"}, {}, "claude-haiku-4-5"),
+        ({"model": "claude-haiku-4-5"}, {"model": "claude-opus-4-5"}, "claude-opus-4-5"),
+    ],
+)
+async def test_the_call_chooses_the_model_before_the_file_and_the_file_before_the_parent(
+    model: ModelServer, opened: OpenSession, work: Path, of_file: dict[str, str], of_call: dict[str, str], used: str
+) -> None:
+    """H7-1, H7-2"""
+    define(work, "careful", **of_file)
+    await use(model, await opened(), DONE, **of_call)
+    assert [each.body["model"] for each in model.requests] == ["claude-sonnet-4-5", used, "claude-sonnet-4-5"]
+
+
+async def test_an_agent_file_says_how_much_the_agent_thinks(
+    model: ModelServer, opened: OpenSession, work: Path
+) -> None:
+    """H7-2"""
+    define(work, "careful", model="claude-opus-4-5", effort="low")
+    await use(model, await opened(), DONE)
+    assert [each.body.get("output_config") for each in model.requests] == [None, {"effort": "low"}, None]

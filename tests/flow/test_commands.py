@@ -109,3 +109,80 @@ async def test_a_built_in_command_is_answered_without_the_model(project: FolderS
     assert (done.local_command, done.turns) == ("model", 0)
     assert "claude-haiku-4-5" in done.text
     assert project.model.requests == []
+
+
+async def test_what_an_insert_was_allowed_ends_with_the_insert(project: FolderSessions) -> None:
+    """H9-3: also if a later insert ends the command."""
+    project.write(
+        "work/.claude/commands/a.md", "---\nallowed-tools: Bash(touch:*)\n---\n!`touch one.txt` !`rm one.txt`"
+    )
+    touch = Step(blocks=[Call("Bash", {"command": "touch two.txt"}, "t")])
+    session = await project.open(model="claude-sonnet-4-5", trust=True)
+    token = project.model.play("plain", touch, Step(blocks=[Say("ok")]))
+    try:
+        for prompt in ("/a", token):
+            async with aclosing(session.run(prompt)) as turn:
+                events = [event async for event in turn]
+    finally:
+        await session.close()
+    assert (project.folder / "work" / "one.txt").exists(), "the first insert was allowed, the second was not"
+    (done,) = [event for event in events if isinstance(event, ToolDone)]
+    assert done.denied
+    assert not (project.folder / "work" / "two.txt").exists()
+
+
+async def test_a_skill_for_people_is_not_for_the_model(project: FolderSessions) -> None:
+    """H9-1"""
+    project.write("work/.claude/skills/ship/SKILL.md", "---\ndescription: d\ndisable-model-invocation: true\n---\nBODY")
+    call = Step(blocks=[Call("Skill", {"skill": "ship"}, "k")])
+    events = await project.ask("go", steps=(call, Step(blocks=[Say("ok")])), allowed_tools=("Skill",))
+    (done,) = [event for event in events if isinstance(event, ToolDone)]
+    assert (done.reply.is_error, done.reply.text) == (True, "ship can be called by people only.")
+    assert "BODY" not in str(project.model.requests[-1].body)
+
+
+async def test_a_skill_for_the_model_is_not_for_people(project: FolderSessions) -> None:
+    """H9-1"""
+    project.write("work/.claude/skills/lore/SKILL.md", "---\ndescription: d\nuser-invocable: false\n---\nBODY")
+    done = last(await project.ask("/lore"))
+    assert (done.local, done.turns) == (True, 0)
+    assert "for the model only" in done.text
+    assert project.model.requests == []
+
+
+async def test_what_a_skill_grants_holds_in_the_turn_in_which_the_model_calls_it(project: FolderSessions) -> None:
+    """H9-4"""
+    project.write("work/.claude/skills/make/SKILL.md", "---\ndescription: d\nallowed-tools: Bash(touch:*)\n---\nGo.")
+    steps = (
+        Step(blocks=[Call("Skill", {"skill": "make"}, "k")]),
+        Step(blocks=[Call("Bash", {"command": "touch made.txt"}, "t")]),
+        Step(blocks=[Say("ok")]),
+    )
+    await project.ask("go", steps=steps, allowed_tools=("Skill(make)",))
+    assert (project.folder / "work" / "made.txt").exists()
+
+
+async def test_a_setting_turns_inserts_off(project: FolderSessions) -> None:
+    """H9-3"""
+    project.write("home/.claude/settings.json", {"disableSkillShellExecution": True})
+    project.write("work/.claude/commands/a.md", "---\nallowed-tools: Bash(touch:*)\n---\nmade: !`touch made.txt`")
+    await project.ask("/a")
+    assert "turned off in the settings" in project.blocks()[1]
+    assert not (project.folder / "work" / "made.txt").exists()
+
+
+async def test_a_command_that_was_rewritten_in_the_session_has_no_grants_for_its_inserts(
+    project: FolderSessions,
+) -> None:
+    """H9-3: the model could have put the insert there."""
+    head = "---\nallowed-tools: Bash(touch:*)\n---\n"
+    project.write("work/.claude/commands/a.md", f"{head}Go.")
+    session = await project.open(model="claude-sonnet-4-5", trust=True)
+    project.write("work/.claude/commands/a.md", f"{head}made: !`touch made.txt`")
+    try:
+        async with aclosing(session.run("/a")) as turn:
+            done = last([event async for event in turn])
+    finally:
+        await session.close()
+    assert "touch made.txt" in done.text
+    assert not (project.folder / "work" / "made.txt").exists()

@@ -11,7 +11,7 @@ from bobstay.assembly import session_servers
 from bobstay.assembly.build_session import StartError
 from bobstay.model.event import Event, ToolDone
 from tests.kit import scripted_mcp_server
-from tests.kit.agent_sessions import run
+from tests.kit.agent_sessions import agent_call, run
 from tests.kit.folder_sessions import FolderSessions
 from tests.kit.waiting import DEADLINE, until
 from tests.modelserver.script import Call, Say, Step
@@ -88,3 +88,16 @@ async def test_an_interrupt_ends_the_wait_for_servers_and_the_next_prompt_waits_
         assert "mcp__srv__shout" in [tool["name"] for tool in project.model.requests[0].body["tools"]]
     finally:
         await session.close()
+
+
+async def test_a_coordinator_has_no_tools_of_servers_and_its_workers_have_them(project: FolderSessions) -> None:
+    """H7-3"""
+    worker = project.model.play("worker", Step(blocks=[SHOUT]), Step(blocks=[Say("It shouts.")]))
+    steps = (Step(blocks=[agent_call(worker, run_in_background=False)]), Step(blocks=[SHOUT]), Step(blocks=[Say("k")]))
+    config = json.dumps({"mcpServers": {"srv": SERVER}})
+    options = {"mcp_config": (config,), "allowed_tools": ("mcp__srv",), "coordinator": True}
+    started, refused = replies(await project.ask("one", steps=steps, **options))
+    assert "It shouts." in started.reply.text
+    assert "No such tool available" in refused.reply.text
+    offered = [[tool["name"] for tool in request.body["tools"]] for request in project.model.requests]
+    assert ["mcp__srv__shout" in names for names in offered] == [False, True, True, False, False]

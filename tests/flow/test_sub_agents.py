@@ -12,7 +12,7 @@ import pytest
 from bobstay.model.agent_events import AgentEnded, AgentStarted
 from bobstay.model.event import RunDone, ToolDone
 from tests.kit.agent_sessions import OpenSession as Opened
-from tests.kit.agent_sessions import Person, entries, run, woken
+from tests.kit.agent_sessions import Person, entries, events_of, run, woken
 from tests.kit.agent_sessions import agent_call as agent
 from tests.kit.waiting import DEADLINE, until
 from tests.modelserver.script import Call, Gate, Say, Step
@@ -47,9 +47,10 @@ async def test_a_foreground_agent_answers_in_the_result_of_its_call(model: Model
 async def test_the_child_sees_nothing_of_the_conversation_of_its_parent(model: ModelServer, opened: Opened) -> None:
     child = model.play("child", Step(blocks=[Say("Fine.")]))
     prompt = model.play("parent", Step(blocks=[agent(child, run_in_background=False)]), Step(blocks=[Say("Done.")]))
-    session = await opened()
+    session = await opened(Person())
     await run(session, f"{prompt} and a secret plan")
-    _, of_child, _ = model.requests
+    of_parent, of_child, _ = model.requests
+    assert "AskUserQuestion" in [tool["name"] for tool in of_parent.body["tools"]]
     assert "secret plan" not in str(of_child.body["messages"])
     assert "Agent" in [tool["name"] for tool in of_child.body["tools"]]
     assert "AskUserQuestion" not in [tool["name"] for tool in of_child.body["tools"]]
@@ -104,6 +105,22 @@ async def test_a_childs_approval_names_it_and_goes_to_the_same_person(
     started = next(each.event for each in entries(session) if isinstance(each.event, AgentStarted))
     assert asked.agent == started.id
     assert (tmp_path / "work" / "b.txt").read_text() == "b"
+
+
+async def test_a_child_in_an_untrusted_folder_is_judged_as_its_parent_is(model: ModelServer, opened: Opened) -> None:
+    """H2-8: git runs what the folder names, so nobody runs it there unasked."""
+    git = {"command": "git status"}
+    child = model.play("child", Step(blocks=[Call("Bash", git, "below")]), Step(blocks=[Say("Refused.")]))
+    prompt = model.play(
+        "parent",
+        Step(blocks=[Call("Bash", git, "above")]),
+        Step(blocks=[agent(child, run_in_background=False)]),
+        Step(blocks=[Say("Done.")]),
+    )
+    session = await opened(trust=False)
+    await run(session, prompt)
+    done = {each.reply.call_id: each.denied for each in events_of(session, ToolDone)}
+    assert (done["above"], done["below"]) == (True, True)
 
 
 async def test_money_and_steps_of_children_count_for_their_session(model: ModelServer, opened: Opened) -> None:

@@ -61,6 +61,7 @@ async def test_a_coordinator_only_coordinates_and_its_workers_have_all_tools(
     own, of_worker, _ = (each.body for each in model.requests)
     assert names(own) == COORDINATING
     assert {"Agent", "Bash", "Edit", "Glob", "Grep", "Read", "Write"} <= set(names(of_worker))
+    assert "AskUserQuestion" not in names(of_worker), "only its coordinator talks to it"
     assert "How you coordinate" in str(own["system"])
     assert "How you coordinate" not in str(of_worker["system"])
     assert "How you work" not in str(own["system"])

@@ -204,7 +204,7 @@ def _choice(
     """The value of a field that has a few; empty, with a notice, if it is another."""
     text = as_line(fields.get(name))
     if text and text not in allowed:
-        expected = f"one of {', '.join(allowed)}" if len(allowed) > 1 else allowed[0]
+        expected = f"{'one of ' if len(allowed) > 1 else ''}{', '.join(allowed)}"
         notices.append(_notice(facts, f"{name} {text[:40]!r} is ignored; expected {expected}"))
         return ""
     return text

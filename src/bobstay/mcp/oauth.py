@@ -103,13 +103,14 @@ async def _initialize(client: "httpx2.AsyncClient", url: str) -> int:
     """
     from bobstay.mcp.oauth_endpoints import is_same_origin
 
+    status = 0
     for _ in range(MAX_REDIRECTS):
         async with client.stream("POST", url, json=INITIALIZE, headers=HEADERS) as response:
-            following = response.next_request
+            status, following = response.status_code, response.next_request
             if following is None or following.method != "POST" or not is_same_origin(following.url, response.url):
                 break
             url = str(following.url)
-    return response.status_code
+    return status
 
 
 async def logout(server_name: str, store: OAuthStore, network: Network = DIRECT) -> bool:

@@ -194,6 +194,18 @@ async def test_several_kinds_of_hooks_are_one_and_the_strictest_answer_counts(tm
     assert not joined.wants("UserPromptSubmit")
 
 
+@pytest.mark.parametrize("first", ["allow", "deny"])
+async def test_a_hook_that_refuses_for_the_person_wins_over_one_that_allows(tmp_path: Path, first: str) -> None:
+    """H2-3: whichever of them is named first."""
+    behaviors = (first, "deny" if first == "allow" else "allow")
+    answers = [
+        {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": each}}}
+        for each in behaviors
+    ]
+    hooks = hooks_of(tmp_path, *(f"echo '{json.dumps(each)}'" for each in answers), event="PermissionRequest")
+    assert (await hooks.run(call("PermissionRequest"))).permission == {"behavior": "deny"}
+
+
 async def test_messages_for_the_person_name_the_event_and_the_tool(tmp_path: Path) -> None:
     outcome = await hooks_of(tmp_path, """echo '{"systemMessage": "WORDS"}'""").run(call())
     assert outcome == HookOutcome(messages=(HookMessage("PreToolUse:Bash says: WORDS", "notice"),))

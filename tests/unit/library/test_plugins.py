@@ -257,6 +257,18 @@ def test_changed_content_is_not_used_until_it_is_enabled_again(folders: UserFold
     assert ids(plugins(folders)) == ["plug@mymarket"]
 
 
+def test_a_folder_behind_a_new_link_is_a_change(folders: UserFolders) -> None:
+    """H9-5: what is behind it may be run, and is not digested itself."""
+    path = write_market(folders)
+    enable_in(folders, "home/.claude/settings.json")
+    PluginStore(folders.paths.bobstay).approve(plugins(folders).unrecorded)
+    folders.write("elsewhere/run.sh", "true")
+    (Path(path) / "tools").symlink_to(folders.folder / "elsewhere")
+    found = plugins(folders)
+    assert ids(found) == []
+    assert "tools" in found.notices[0].text
+
+
 def test_what_git_and_python_write_while_a_plugin_is_used_does_not_change_it(folders: UserFolders) -> None:
     path = Path(write_plugin(folders))
     add_folder(str(path), sources(folders))

@@ -183,6 +183,15 @@ def test_an_approval_ends_when_the_entry_changes(project: Project) -> None:
     assert project.commands() == {}
 
 
+def test_a_list_of_approvals_inside_the_folder_counts_for_nothing(project: Project) -> None:
+    """H8-2: with BOBSTAY_HOME in it, a repository could bring its own approvals."""
+    project.folders.variables["BOBSTAY_HOME"] = f"{project.cwd}/.bobstay-home"
+    assert project.folders.paths.bobstay.startswith(project.cwd)
+    project.write("work/.mcp.json", servers(a=entry()))
+    ApprovalStore(project.folders.paths.bobstay).approve(project.cwd, project.collect().servers[0])
+    assert project.commands() == {}
+
+
 def test_a_list_of_approvals_that_others_could_have_written_counts_for_nothing(project: Project) -> None:
     """H8-2"""
     store = ApprovalStore(project.folders.paths.bobstay)
