@@ -74,6 +74,19 @@ async def test_a_command_sets_the_effort_of_its_turn_only_and_none_leaves_that_o
     assert efforts == ["high", "low", "low"]
 
 
+async def test_the_tools_that_a_skill_forbids_are_refused_from_its_call_on(project: FolderSessions) -> None:
+    project.write("work/.claude/skills/careful/SKILL.md", "---\ndisallowed-tools: Bash\n---\nGo.")
+    session = await project.open(model="claude-sonnet-4-5", trust=True)
+    denied = []
+    for prompt in ("before", "/careful", "after"):
+        call = Call("Bash", {"command": "echo 1"}, f"c{len(denied)}")
+        token = project.model.play(f"t{len(denied)}", Step(blocks=[call]), Step(blocks=[Say("ok")]))
+        async with aclosing(session.run(f"{prompt} {token}")) as events:
+            denied += [event.denied async for event in events if isinstance(event, ToolDone)]
+    await session.close()
+    assert denied == [False, True, True]
+
+
 async def test_an_unknown_command_is_plain_text_and_the_model_is_told(project: FolderSessions) -> None:
     assert last(await project.ask("/nothing here")).ending == "completed"
     assert "no command or skill /nothing" in project.blocks()[0]
