@@ -408,3 +408,13 @@ def test_rules_that_a_person_adds_hold_for_all_agents_of_the_session() -> None:
     session.apply(PermissionsChanged((update,)))
     decision = agent.judge("Write", (Access("write", "/w/a"),), {"file_path": "/w/a"}, read_only=False)
     assert decision.effect is Effect.DENY
+
+
+@pytest.mark.parametrize("rule", ["Bash(rm:*)", "Read(secret)", "Edit(src/**)"])
+@pytest.mark.parametrize("kind", ["deny", "ask"])
+def test_what_cannot_be_analysed_is_a_persons_matter_where_a_rule_may_restrict_it(kind: str, rule: str) -> None:
+    """Without such a rule the sandbox may hold it instead (H5-4)."""
+    command = "echo $((1 + $(cat x)"
+    assert decide(policy(), "Bash", command).unanalysed
+    restricted = decide(policy(**{kind: (rule,)}), "Bash", command)
+    assert (restricted.effect, restricted.unanalysed) == (ASK, False)
