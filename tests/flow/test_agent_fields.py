@@ -235,3 +235,20 @@ async def test_a_resumed_session_and_a_sub_agent_have_no_initial_prompt(project:
     await session.close()
     await project.ask("again", agent="w", resume=session.id)
     assert not any("LOOK-AROUND" in str(each.body["messages"]) for each in project.model.requests)
+
+
+async def test_an_agent_is_told_of_the_skills_and_calls_them_with_its_own_permissions(project: FolderSessions) -> None:
+    """H9-4"""
+    project.write("work/.claude/skills/lore/SKILL.md", "---\ndescription: Old lore\n---\nMK-LORE is the word.")
+    project.write("work/.claude/agents/w.md", agent_file())
+    await delegate(project, Step(blocks=[Call("Skill", {"skill": "lore"}, "k1")]), REPORT)
+    first, second = of_child(project)[:2]
+    assert "lore: Old lore" in str(first["messages"])
+    assert "MK-LORE is the word." in str(second["messages"])
+
+
+async def test_an_agent_without_the_tool_is_not_told_of_skills(project: FolderSessions) -> None:
+    project.write("work/.claude/skills/lore/SKILL.md", "---\ndescription: Old lore\n---\nMK-LORE is the word.")
+    project.write("work/.claude/agents/w.md", agent_file("tools: Read"))
+    await delegate(project, REPORT)
+    assert "Old lore" not in str(of_child(project)[0]["messages"])

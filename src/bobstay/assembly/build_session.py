@@ -169,7 +169,12 @@ async def _assemble(
     """Build the session, each part from those before it."""
     parts = build_parts(start, approver, host, tools, watcher)
     transcripts = _open_transcripts(start)
-    children = cache(partial(_build_children, parts, transcripts, ports, _bind_servers(parts)))
+    binding = _bind_servers(parts)
+
+    @cache
+    def children() -> ChildBuilder:  # called for the first sub-agent, when all parts below are there
+        return _build_children(parts, transcripts, ports, binding, servers)
+
     tree = AgentTree(children, parts.running, start.redactor, AgentLimits())
     spawner = AgentSpawner(tree, ParentAgent(parts.journal))
     memory = open_memory(parts.lead, start) if parts.lead is not None and parts.lead.memory else None
@@ -260,10 +265,11 @@ def _build_children(
     transcripts: "SessionTranscripts | None",
     ports: HostPorts,
     binding: "ServerBinding | None",
+    servers: ServerConnector,
 ) -> ChildBuilder:
     from bobstay.assembly.child_agents import ChildAgents
 
-    return ChildAgents(parts, transcripts, ports, binding)
+    return ChildAgents(parts, transcripts, ports, binding, servers)
 
 
 def _build_commands(

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,10 @@ from msgspec.structs import replace
 from bobstay.assembly.agent_memory import open_memory, select_tools
 from bobstay.assembly.background_commands import BackgroundCommands
 from bobstay.assembly.build_agent import parse_effort
+from bobstay.assembly.command_runner import CommandRunner
+from bobstay.assembly.prompt_facts import list_skills
 from bobstay.assembly.server_binding import ServerBinding
+from bobstay.assembly.server_connector import ServerConnector
 from bobstay.assembly.server_presence import HostPorts
 from bobstay.assembly.session_library import read_prompt, skill_text
 from bobstay.assembly.session_parts import SessionParts
@@ -63,15 +67,17 @@ class ChildAgents:
         transcripts: "SessionTranscripts | None",
         ports: HostPorts,
         binding: ServerBinding | None,
+        servers: ServerConnector,
     ) -> None:
         """`transcripts` are those for hosts, if there are any; `ports` are what a host does for MCP servers.
 
-        `binding` was made when the session began; None if no definition had servers then.
+        `binding` was made when the session began; None if no definition had servers then. `servers` are the session's.
         """
         self._session = session
         self._transcripts = transcripts
         self._ports = ports
         self._library = session.library
+        self._servers = servers
         self._binding = binding or ServerBinding(session.start.cwd, ())
 
     async def prepare(self, request: AgentRequest, parent: ParentAgent) -> AgentStarted:
@@ -151,6 +157,8 @@ class ChildAgents:
             concurrency=session.start.loaded.settings.max_concurrent_tools or 10,
             hidden=session.tools.hidden,
         )
+        if not session.start.options.disable_slash_commands:
+            services.skills = cache(partial(self._build_commands, toolbox, spawner))
         journal.observers += (policy, tool_environment, auto)
         if session.tools.hidden or session.tools.found:
             from bobstay.assembly.agent_tool_loading import AgentToolLoading
@@ -168,10 +176,21 @@ class ChildAgents:
             return await _leave_worktree(started, session.environment)
 
         agent = self._build_agent(started, definition, toolbox, parent, memory.text if memory is not None else "")
-        opening = [] if journal.state.messages else [*_opening(instructions), *self._preloaded(definition)]
+        opening = [] if journal.state.messages else self._opening(instructions, toolbox, definition)
         driver = Driver(agent, journal, opening=opening, origin="harness")
         prepare = servers.ready if servers is not None else None
         return ChildEngine(driver, lambda: background.wait(_LONGEST_WAIT), close, prepare)
+
+    def _build_commands(self, toolbox: Toolbox, spawner: AgentSpawner) -> CommandRunner:
+        """Build what calls skills for it: with its own permissions, and what a skill grants holds for it alone."""
+        return CommandRunner(self._session.start, self._library, toolbox, spawner, self._servers)
+
+    def _opening(self, instructions: InstructionFiles, toolbox: Toolbox, definition: AgentDefinition) -> list[Prompted]:
+        """Return what a sub-agent is told before its first prompt."""
+        text = instructions.reminder()
+        told = [remind(text, INSTRUCTIONS)] if text else []
+        skills = list_skills(self._session.start, self._library, toolbox.registry)
+        return [*told, *skills, *self._preloaded(definition)]
 
     def _open_transcript(self, started: AgentStarted, journal: ChildJournal) -> str:
         """Write a transcript for hosts from now on, if they read any; returns its path."""
@@ -281,12 +300,6 @@ def _facts(
     """`transcript` is that of the sub-agent; without one its entries are in the log of the session."""
     agent = AgentFacts(started.id, started.agent_type, transcript or str(parent().get("transcript_path", "")))
     return HookFacts(lambda: {**parent(), "cwd": str(tool_environment.cwd), "permission_mode": policy.mode}, agent)
-
-
-def _opening(instructions: InstructionFiles) -> list[Prompted]:
-    """Return what a sub-agent is told before its first prompt."""
-    text = instructions.reminder()
-    return [remind(text, INSTRUCTIONS)] if text else []
 
 
 async def _leave_worktree(started: AgentStarted, environment: dict[str, str]) -> str:

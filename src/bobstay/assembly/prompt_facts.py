@@ -92,6 +92,13 @@ def list_library(
     return [] if before and before[-1] == text else [remind(text, LISTING)]
 
 
+def list_skills(start: StartContext, library: SessionLibrary, registry: ToolRegistry) -> list[Prompted]:
+    """Return the list of skills for a sub-agent that has the tool to call them."""
+    can_call = any(entry.needs == "skills" for entry in registry.entries)
+    listed = list_for_first_prompt(library.current, skills=True, agents=False) if can_call else ""
+    return [remind(start.redactor.redact(as_reminder(listed)), LISTING)] if listed else []
+
+
 def _find_styles(start: StartContext, library: SessionLibrary) -> "SessionStyles | None":
     if not start.loaded.settings.output_style and not earlier_reminders(start, OUTPUT_STYLE):
         return None
