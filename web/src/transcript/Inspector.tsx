@@ -16,17 +16,11 @@ import { copy } from "@/ui/copy";
 import { ErrorBoundary } from "@/ui/ErrorBoundary";
 import { Icon } from "@/ui/Icon";
 import { Sheet } from "@/ui/Sheet";
-import { closeInspector, useInspected } from "./inspect";
+import { closeInspector } from "./inspect";
 import { toolStatusStyle } from "./labels";
 import { linkTo } from "./links";
 
-export function Inspector({ transcript }: { transcript: Transcript }) {
-  const { sessionId, callId } = useInspected();
-  if (sessionId !== transcript.id || !callId) return null;
-  return <OpenInspector key={callId} transcript={transcript} callId={callId} />;
-}
-
-function OpenInspector({ transcript, callId }: { transcript: Transcript; callId: string }) {
+export function Inspector({ transcript, callId }: { transcript: Transcript; callId: string }) {
   const row = useRow(transcript, callId);
   if (row?.kind !== "tool") return null;
   const view = viewOf(row.name);

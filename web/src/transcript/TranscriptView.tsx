@@ -1,5 +1,5 @@
 /** The transcript of a session: a virtualized list that keeps the reading position. */
-import { useMemo, useState } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import { useCommand } from "@/keys/useCommand";
 import { useOfTranscript } from "@/state/hooks";
 import type { Transcript } from "@/state/transcript";
@@ -8,8 +8,7 @@ import { Empty } from "@/ui/Empty";
 import { ActivityLine } from "./ActivityLine";
 import { estimateHeight } from "./estimateHeight";
 import { shownItems } from "./filter";
-import { FindBar } from "./find/FindBar";
-import { Inspector } from "./Inspector";
+import { useInspected } from "./inspect";
 import { JumpToLatest } from "./JumpToLatest";
 import { LineView } from "./LineView";
 import { OlderEntries, useLoadOlder } from "./OlderEntries";
@@ -21,6 +20,20 @@ import { useRowKeys } from "./useRowKeys";
 
 /** Space above the first row: more if there are older entries. */
 const HEAD = { more: 40, none: 12 };
+
+/** Loaded when they are first opened. */
+const FindBar = lazy(async () => ({ default: (await import("./find/FindBar")).FindBar }));
+const Inspector = lazy(async () => ({ default: (await import("./Inspector")).Inspector }));
+
+function InspectedCall({ transcript }: { transcript: Transcript }) {
+  const { sessionId, callId } = useInspected();
+  if (sessionId !== transcript.id || !callId) return null;
+  return (
+    <Suspense fallback={null}>
+      <Inspector key={callId} transcript={transcript} callId={callId} />
+    </Suspense>
+  );
+}
 
 interface Props {
   transcript: Transcript;
@@ -60,14 +73,16 @@ export function TranscriptView({ transcript, label = "Transcript" }: Props) {
   return (
     <section aria-label={label} className="relative min-h-0 flex-1">
       {finding && (
-        <FindBar
-          transcript={transcript}
-          virtualizer={virtualizer}
-          onClose={() => {
-            setFinding(false);
-            scroller.current?.focus();
-          }}
-        />
+        <Suspense fallback={null}>
+          <FindBar
+            transcript={transcript}
+            virtualizer={virtualizer}
+            onClose={() => {
+              setFinding(false);
+              scroller.current?.focus();
+            }}
+          />
+        </Suspense>
       )}
       <VirtualizerContext value={virtualizer}>
         <div
@@ -105,7 +120,7 @@ export function TranscriptView({ transcript, label = "Transcript" }: Props) {
         </div>
         <JumpToLatest virtualizer={virtualizer} items={items} />
       </VirtualizerContext>
-      <Inspector transcript={transcript} />
+      <InspectedCall transcript={transcript} />
       {ready && items.length === 0 && sending.length === 0 && (
         <div className="pointer-events-none absolute inset-0">
           <Empty title="No messages yet">Describe the task below. The agent's work appears here.</Empty>
