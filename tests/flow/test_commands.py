@@ -77,7 +77,7 @@ async def test_a_command_sets_the_effort_of_its_turn_only_and_none_leaves_that_o
 async def test_the_tools_that_a_skill_forbids_are_refused_from_its_call_on(project: FolderSessions) -> None:
     project.write("work/.claude/skills/careful/SKILL.md", "---\ndisallowed-tools: Bash\n---\nGo.")
     session = await project.open(model="claude-sonnet-4-5", trust=True)
-    denied = []
+    denied: list[bool] = []
     for prompt in ("before", "/careful", "after"):
         call = Call("Bash", {"command": "echo 1"}, f"c{len(denied)}")
         token = project.model.play(f"t{len(denied)}", Step(blocks=[call]), Step(blocks=[Say("ok")]))
